@@ -185,7 +185,10 @@ static void json_summary(struct bf_json *j, const void *tally)
 }
 
 const struct bf_check_form bf_check_hopper_timing = {
-	.name = "hopper-timing",
+	.form = { "hopper-timing",
+		  "FILE is JSON Lines with rows that a probe measured on a GPU; each is run as the same "
+		  "experiment on the model. A row is within bounds if its values are within 5 % or 3 cycles "
+		  "and its counts are equal." },
 	.each = "row",
 	.list = "rows",
 	.tally_bytes = sizeof(struct tally),

@@ -14,9 +14,9 @@ struct bf_check {
 
 /* A form; `tally` is a struct of its own, zero at the start. */
 struct bf_check_form {
-	const char *name;
-	const char *each; /* what a line holds */
-	const char *list; /* the member of the JSON document that take() fills */
+	struct bf_command_form form; /* its name, and what FILE is */
+	const char *each;            /* what a line holds */
+	const char *list;            /* the member of the JSON document that take() fills */
 	size_t tally_bytes;
 	int (*begin)(void *tally, struct bf_error *err); /* before the first line; NULL: nothing to do */
 	/* Compares what a line holds, counts it and tells of it. 0, or a negative errno with l->err set. */
@@ -27,7 +27,7 @@ struct bf_check_form {
 	void (*summary)(struct bf_json *j, const void *tally);
 };
 
-extern const struct bf_check_form bf_check_cqe, bf_check_nvme, bf_check_hopper_mbarrier, bf_check_hopper_timing,
-    bf_check_litmus, bf_check_ptx, bf_check_sdma_rect, bf_check_timing;
+/* All of them; NULL past the last. */
+const struct bf_check_form *bf_check_form_at(unsigned i);
 
 #endif

@@ -249,7 +249,12 @@ static void json_summary(struct bf_json *j, const void *tally)
 }
 
 const struct bf_check_form bf_check_cqe = {
-	.name = "mlx5-cqe",
+	.form = { "mlx5-cqe",
+		  "FILE is JSON Lines with \"words\" (16 big-endian words) or \"bytes\" (hex), and the "
+		  "expected result: a \"note\" in words (\"remote access error\", \"vendor_err 0x88\", "
+		  "\"qpn 0x6214\", \"CQ slot 2\"), or \"expect\" with syndrome, vendor, qpn, opcode, status "
+		  "and slot. If the slot is known, the signature is checked too. Exit code 1: some "
+		  "completion differs from what is expected." },
 	.each = "completion",
 	.list = "vectors",
 	.tally_bytes = sizeof(struct tally),

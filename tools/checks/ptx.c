@@ -519,11 +519,15 @@ static void summary(struct bf_json *j, const void *tally)
 	bf_json_u64(j, "stray_lines", t->strays.lines);
 }
 
-const struct bf_check_form bf_check_ptx = { .name = "ptx",
-					    .each = "kernel",
-					    .list = "cases",
-					    .tally_bytes = sizeof(struct tally),
-					    .take = take,
-					    .end = end,
-					    .print = print,
-					    .summary = summary };
+const struct bf_check_form bf_check_ptx = {
+	.form = { "ptx", "FILE is JSON Lines with PTX kernels that a GPU ran. Each runs on the model, and "
+			 "checksums of its registers or of its output are compared. A line that names a \"kernel\" "
+			 "means one of the module beside FILE, whose name ends in .ptx in place of .jsonl." },
+	.each = "kernel",
+	.list = "cases",
+	.tally_bytes = sizeof(struct tally),
+	.take = take,
+	.end = end,
+	.print = print,
+	.summary = summary
+};

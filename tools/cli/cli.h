@@ -45,6 +45,12 @@ struct bf_opt {
 
 struct bf_args; /* opaque: parsed options and positional arguments */
 
+/* A form of a command, which its first argument names: "check timing". */
+struct bf_command_form {
+	const char *name;
+	const char *details; /* a paragraph for --help */
+};
+
 struct bf_command {
 	const char *name;
 	const char *usage;                      /* "run WORKLOAD [options]" */
@@ -63,6 +69,8 @@ struct bf_command {
 	bool ranks; /* may be one of several processes that were started together; the others would each do all of it */
 	/* What the first argument may be, separated by '|', for shells that complete; NULL: a file, or nothing. */
 	const char *words;
+	/* Its forms, which bring their own words; NULL past the last. May be NULL. */
+	const struct bf_command_form *(*form)(unsigned i);
 	const void *own; /* what `run` is of, for commands that share one; bf_arg_own() */
 };
 

@@ -16,7 +16,11 @@ static void put_words(const char *words)
 
 static void put_first_words(const struct bf_command *c)
 {
+	const struct bf_command_form *form;
+
 	put_words(c->words);
+	for (unsigned i = 0; c->form && (form = c->form(i)) != NULL; i++)
+		printf("%s%s", i ? " " : "", form->name);
 	for (const struct bf_command *const *f = c->families; f && *f; f++) {
 		putchar(' ');
 		put_words((*f)->words);

@@ -82,9 +82,23 @@ static void print_details(FILE *out, const char *text)
 		bf_cli_wrap(out, line, 0, 0);
 }
 
+/* "timing: what its FILE is", a paragraph each. */
+static void print_forms(const struct bf_command *c)
+{
+	const struct bf_command_form *f;
+	char text[1024];
+
+	for (unsigned i = 0; c->form && (f = c->form(i)) != NULL; i++) {
+		snprintf(text, sizeof(text), "%s: %s", f->name, f->details);
+		putchar('\n');
+		print_details(stdout, text);
+	}
+}
+
 void bf_cli_help(const struct bf_command *c)
 {
 	printf("usage: belfry %s\n\n%s\n", c->usage, c->summary);
+	print_forms(c);
 	if (c->details) {
 		putchar('\n');
 		print_details(stdout, c->details);

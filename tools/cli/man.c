@@ -73,6 +73,13 @@ static void put_options(const struct bf_opt *o)
 
 static void put_form(const struct bf_command *c)
 {
+	const struct bf_command_form *form;
+
+	for (unsigned i = 0; c->form && (form = c->form(i)) != NULL; i++) {
+		printf(".PP\n.B ");
+		put_line(form->name);
+		put_details(form->details);
+	}
 	if (c->details)
 		put_details(c->details);
 	puts(".PP\nOptions:");
