@@ -80,7 +80,7 @@ const char *bf_fault_kind_name(enum bf_fault_kind k)
 	return (unsigned int)k < BF_FAULT_KINDS ? kind_names[k] : "?";
 }
 
-static int parse_number(const struct bf_rules *p, struct bf_word w, uint64_t *value)
+static int parse_number(const struct bf_rule_text *p, struct bf_rule_word w, uint64_t *value)
 {
 	const char *start = w.at;
 
@@ -89,7 +89,7 @@ static int parse_number(const struct bf_rules *p, struct bf_word w, uint64_t *va
 	return 0;
 }
 
-static int parse_probability(const struct bf_rules *p, struct bf_word w, uint32_t *ppm)
+static int parse_probability(const struct bf_rule_text *p, struct bf_rule_word w, uint32_t *ppm)
 {
 	const char *start = w.at;
 	unsigned int places;
@@ -105,7 +105,7 @@ static int parse_probability(const struct bf_rules *p, struct bf_word w, uint32_
 	return 0;
 }
 
-static int parse_name(const struct bf_rules *p, struct bf_word w, char *name)
+static int parse_name(const struct bf_rule_text *p, struct bf_rule_word w, char *name)
 {
 	if (!w.len || w.len > NAME_MAX_LEN)
 		return bf_rules_fail(p, w.at, "expected a name of 1 to %u characters", NAME_MAX_LEN);
@@ -114,7 +114,7 @@ static int parse_name(const struct bf_rules *p, struct bf_word w, char *name)
 	return 0;
 }
 
-static int parse_count(const struct bf_rules *p, struct bf_word w, uint64_t *count)
+static int parse_count(const struct bf_rule_text *p, struct bf_rule_word w, uint64_t *count)
 {
 	if (bf_word_is(w, "inf")) {
 		*count = UINT64_MAX;
@@ -123,7 +123,7 @@ static int parse_count(const struct bf_rules *p, struct bf_word w, uint64_t *cou
 	return parse_number(p, w, count);
 }
 
-static int parse_value(const struct bf_rules *p, struct rule *r, enum rule_key key, struct bf_word w)
+static int parse_value(const struct bf_rule_text *p, struct rule *r, enum rule_key key, struct bf_rule_word w)
 {
 	switch (key) {
 	case KEY_ON:
@@ -153,10 +153,10 @@ static int parse_value(const struct bf_rules *p, struct rule *r, enum rule_key k
 }
 
 /* One KEY=VALUE. */
-static int parse_option(const struct bf_rules *p, struct rule *r, struct bf_word w)
+static int parse_option(const struct bf_rule_text *p, struct rule *r, struct bf_rule_word w)
 {
 	const char *equals = memchr(w.at, '=', w.len);
-	struct bf_word name = { w.at, equals ? (size_t)(equals - w.at) : w.len };
+	struct bf_rule_word name = { w.at, equals ? (size_t)(equals - w.at) : w.len };
 	unsigned int key = 0;
 
 	while (key < KEYS && !bf_word_is(name, key_names[key]))
@@ -168,12 +168,12 @@ static int parse_option(const struct bf_rules *p, struct rule *r, struct bf_word
 	if (r->given & (1u << key))
 		return bf_rules_fail(p, w.at, "option '%s' is given twice", key_names[key]);
 	r->given |= 1u << key;
-	return parse_value(p, r, (enum rule_key)key, (struct bf_word){ equals + 1, w.len - name.len - 1 });
+	return parse_value(p, r, (enum rule_key)key, (struct bf_rule_word){ equals + 1, w.len - name.len - 1 });
 }
 
-static int parse_rule(struct bf_rules *p, struct rule *r, struct bf_word kind)
+static int parse_rule(struct bf_rule_text *p, struct rule *r, struct bf_rule_word kind)
 {
-	struct bf_word w;
+	struct bf_rule_word w;
 	int rc;
 
 	*r = (struct rule){ .until_ps = BF_NEVER, .at_ps = BF_NEVER, .count = 1, .ppm = ALWAYS_PPM };
@@ -222,7 +222,7 @@ static int add_rule(struct bf_fault_plan *plan, struct rule *r, uint64_t seed, s
 
 int bf_fault_plan_parse(const char *text, uint64_t seed, struct bf_error *err, struct bf_fault_plan **out)
 {
-	struct bf_rules p = { .what = "fault plan", .text = text, .at = text, .err = err };
+	struct bf_rule_text p = { .what = "fault plan", .text = text, .at = text, .err = err };
 	struct bf_fault_plan *plan = calloc(1, sizeof(*plan));
 	struct rule r;
 	int rc = 0;
@@ -231,7 +231,7 @@ int bf_fault_plan_parse(const char *text, uint64_t seed, struct bf_error *err, s
 	if (!plan)
 		return bf_fail(err, -ENOMEM, "fault plan: no memory");
 	do {
-		struct bf_word kind = bf_rules_word(&p);
+		struct bf_rule_word kind = bf_rules_word(&p);
 
 		if (kind.len)
 			rc = parse_rule(&p, &r, kind);

@@ -8,7 +8,7 @@
 #include "sim/bytes.h"
 #include "sim/sim.h"
 
-int bf_rules_fail(const struct bf_rules *p, const char *where, const char *fmt, ...)
+int bf_rules_fail(const struct bf_rule_text *p, const char *where, const char *fmt, ...)
 {
 	unsigned int line = 1, column = 1;
 	char reason[sizeof(p->err->text)];
@@ -24,7 +24,7 @@ int bf_rules_fail(const struct bf_rules *p, const char *where, const char *fmt, 
 	return bf_fail(p->err, -EINVAL, "%s: line %u, column %u: %s", p->what, line, column, reason);
 }
 
-int bf_rules_unknown(const struct bf_rules *p, struct bf_word w, const char *what, const char *const *names,
+int bf_rules_unknown(const struct bf_rule_text *p, struct bf_rule_word w, const char *what, const char *const *names,
 		     size_t count)
 {
 	char list[sizeof(p->err->text)] = "";
@@ -45,9 +45,9 @@ static bool ends_rule(char c)
 	return c == '\0' || c == '\n' || c == ';' || c == '#';
 }
 
-struct bf_word bf_rules_word(struct bf_rules *p)
+struct bf_rule_word bf_rules_word(struct bf_rule_text *p)
 {
-	struct bf_word w;
+	struct bf_rule_word w;
 
 	while (is_blank(*p->at))
 		p->at++;
@@ -58,7 +58,7 @@ struct bf_word bf_rules_word(struct bf_rules *p)
 	return w;
 }
 
-bool bf_rules_next(struct bf_rules *p)
+bool bf_rules_next(struct bf_rule_text *p)
 {
 	if (*p->at == '#')
 		while (*p->at && *p->at != '\n')
@@ -66,12 +66,12 @@ bool bf_rules_next(struct bf_rules *p)
 	return *p->at++ != '\0';
 }
 
-bool bf_word_is(struct bf_word w, const char *text)
+bool bf_word_is(struct bf_rule_word w, const char *text)
 {
 	return strlen(text) == w.len && !memcmp(w.at, text, w.len);
 }
 
-bool bf_word_take(struct bf_word *w, const char *prefix)
+bool bf_word_take(struct bf_rule_word *w, const char *prefix)
 {
 	const size_t n = strlen(prefix);
 
@@ -89,7 +89,7 @@ static int digit_of(char c, unsigned int base)
 	return d < (int)base ? d : -1;
 }
 
-static bool take_digits(struct bf_word *w, unsigned int base, uint64_t *value)
+static bool take_digits(struct bf_rule_word *w, unsigned int base, uint64_t *value)
 {
 	const char *start = w->at;
 
@@ -101,14 +101,14 @@ static bool take_digits(struct bf_word *w, unsigned int base, uint64_t *value)
 	return w->at != start;
 }
 
-bool bf_word_number(struct bf_word *w, uint64_t *value)
+bool bf_word_number(struct bf_rule_word *w, uint64_t *value)
 {
 	const bool hex = w->len > 2 && (bf_word_take(w, "0x") || bf_word_take(w, "0X"));
 
 	return take_digits(w, hex ? 16 : 10, value);
 }
 
-bool bf_word_decimal(struct bf_word *w, unsigned int max_places, uint64_t *value, unsigned int *places)
+bool bf_word_decimal(struct bf_rule_word *w, unsigned int max_places, uint64_t *value, unsigned int *places)
 {
 	uint64_t part;
 
@@ -126,7 +126,7 @@ bool bf_word_decimal(struct bf_word *w, unsigned int max_places, uint64_t *value
 	return *places > 0;
 }
 
-int bf_rules_time(const struct bf_rules *p, struct bf_word w, uint64_t *ps)
+int bf_rules_time(const struct bf_rule_text *p, struct bf_rule_word w, uint64_t *ps)
 {
 	static const struct {
 		const char *name;

@@ -280,7 +280,7 @@ static void drop_stale(struct bf_view_full *v, enum bf_scope scope)
 
 /* Makes a store, with everything older on its line already out of its way, visible at `level` now. */
 static void store_at(struct bf_agent *a, struct bf_region *r, void *p, const void *data, uint32_t len,
-		     enum bf_level level, enum bf_path path, enum bf_cause cause)
+		     enum bf_level level, enum bf_path path, enum bf_view_cause cause)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
 	struct bf_buffered *e = new_store(a, r, p, data, len, path);

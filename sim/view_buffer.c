@@ -128,7 +128,7 @@ static void detach(struct bf_buffered *e)
 	bf_sim_cancel(b->sim, &e->drain);
 }
 
-static void record_visible(struct bf_sim *sim, const struct bf_buffered *e, enum bf_cause cause)
+static void record_visible(struct bf_sim *sim, const struct bf_buffered *e, enum bf_view_cause cause)
 {
 	const uint64_t now = bf_agents_now(sim);
 
@@ -137,7 +137,7 @@ static void record_visible(struct bf_sim *sim, const struct bf_buffered *e, enum
 }
 
 /* Memory has it, or the device is about to: the end of a store's way. */
-static void commit(struct bf_sim *sim, struct bf_buffered *e, enum bf_cause cause)
+static void commit(struct bf_sim *sim, struct bf_buffered *e, enum bf_view_cause cause)
 {
 	/* Who wants no stores to registers is not told when they set out. */
 	if (bf_probe(sim, BF_CLASS_MEM) &&
@@ -185,7 +185,7 @@ static uint64_t merge(struct bf_buffered *e, uint64_t due)
 	return due;
 }
 
-static void hop(struct bf_buffered *e, enum bf_level stop, enum bf_cause cause);
+static void hop(struct bf_buffered *e, enum bf_level stop, enum bf_view_cause cause);
 
 void bf_buffer_drain(struct bf_event *ev)
 {
@@ -254,7 +254,7 @@ struct bf_buffer *bf_buffer_above(const struct bf_buffer *b, const struct bf_reg
 }
 
 /* Moves a store one level up. Short of level `stop` it is about to be moved again and needs no time of its own. */
-static void hop(struct bf_buffered *e, enum bf_level stop, enum bf_cause cause)
+static void hop(struct bf_buffered *e, enum bf_level stop, enum bf_view_cause cause)
 {
 	struct bf_buffer *from = e->in, *to = bf_buffer_above(from, e->region);
 
@@ -267,7 +267,7 @@ static void hop(struct bf_buffered *e, enum bf_level stop, enum bf_cause cause)
 		bf_buffer_place(to, e, cause);
 }
 
-void bf_buffer_place(struct bf_buffer *b, struct bf_buffered *e, enum bf_cause cause)
+void bf_buffer_place(struct bf_buffer *b, struct bf_buffered *e, enum bf_view_cause cause)
 {
 	struct bf_sim *sim = e->region->space->sim;
 
@@ -281,7 +281,7 @@ void bf_buffer_place(struct bf_buffer *b, struct bf_buffered *e, enum bf_cause c
 	settle(e);
 }
 
-static uint32_t push_all(struct bf_buffer *b, enum bf_level level, enum bf_cause cause)
+static uint32_t push_all(struct bf_buffer *b, enum bf_level level, enum bf_view_cause cause)
 {
 	uint32_t n = 0;
 
@@ -292,7 +292,7 @@ static uint32_t push_all(struct bf_buffer *b, enum bf_level level, enum bf_cause
 	return n;
 }
 
-static uint32_t push_line(struct bf_buffer *b, enum bf_level level, const uint8_t *line, enum bf_cause cause)
+static uint32_t push_line(struct bf_buffer *b, enum bf_level level, const uint8_t *line, enum bf_view_cause cause)
 {
 	uint32_t n = 0;
 
@@ -306,7 +306,7 @@ static uint32_t push_line(struct bf_buffer *b, enum bf_level level, const uint8_
 	return n;
 }
 
-uint32_t bf_buffer_push(struct bf_buffer *b, enum bf_level level, const uint8_t *line, enum bf_cause cause)
+uint32_t bf_buffer_push(struct bf_buffer *b, enum bf_level level, const uint8_t *line, enum bf_view_cause cause)
 {
 	uint32_t n = 0;
 

@@ -36,7 +36,7 @@ enum bf_path bf_path_of(const struct bf_view_full *v, enum bf_sem sem, enum bf_s
 	return sem != BF_WEAK && scope == BF_SCOPE_SYS ? BF_PATH_THROUGH : BF_PATH_CACHED;
 }
 
-void bf_memory_write_back(struct bf_view_full *v, enum bf_cause cause)
+void bf_memory_write_back(struct bf_view_full *v, enum bf_view_cause cause)
 {
 	struct bf_cache *c = v->pub.space ? v->pub.space->cache : NULL;
 

@@ -17,7 +17,7 @@
 enum bf_level { BF_LEVEL_THREAD, BF_LEVEL_CTA, BF_LEVEL_GPU, BF_LEVEL_MEMORY };
 
 /* Why a store moved: values of the field `cause` of record store_visible. */
-enum bf_cause {
+enum bf_view_cause {
 	BF_CAUSE_DRAIN,
 	BF_CAUSE_FENCE,
 	BF_CAUSE_RELEASE,
@@ -85,13 +85,13 @@ uint32_t bf_buffer_ready(const struct bf_buffer *b);
 void bf_buffer_drain_ready(struct bf_buffer *b, uint32_t i);
 
 /* Lays `e` into `b` (NULL: memory), from where it hops on by itself. */
-void bf_buffer_place(struct bf_buffer *b, struct bf_buffered *e, enum bf_cause cause);
+void bf_buffer_place(struct bf_buffer *b, struct bf_buffered *e, enum bf_view_cause cause);
 
 /* The buffer above `b` for bytes of `r`, NULL for memory. */
 struct bf_buffer *bf_buffer_above(const struct bf_buffer *b, const struct bf_region *r);
 
 /* Pushes all that lies below `level` on the way from `b` up to there; of one line only when `line` is set. Counts. */
-uint32_t bf_buffer_push(struct bf_buffer *b, enum bf_level level, const uint8_t *line, enum bf_cause cause);
+uint32_t bf_buffer_push(struct bf_buffer *b, enum bf_level level, const uint8_t *line, enum bf_view_cause cause);
 
 /* Lays what `b` holds of `p`..`p + len` over `out`. */
 void bf_buffer_overlay(const struct bf_buffer *b, const uint8_t *p, uint32_t len, uint8_t *out);
@@ -177,7 +177,7 @@ static inline void bf_memory_store(struct bf_region *r, void *p, const void *dat
 }
 enum bf_path bf_path_of(const struct bf_view_full *v, enum bf_sem sem, enum bf_scope scope);
 /* A fence or release of system scope of a GPU thread: what its caches hold goes to memory. */
-void bf_memory_write_back(struct bf_view_full *v, enum bf_cause cause);
+void bf_memory_write_back(struct bf_view_full *v, enum bf_view_cause cause);
 
 /* The region of a driver's address. NULL: none, and the run stops with an error. `mmio`: of that kind, or not. */
 struct bf_region *bf_view_region(struct bf_agent *a, const void *p, uint32_t len, bool mmio);

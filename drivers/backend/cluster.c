@@ -40,7 +40,8 @@ static void shared_drained(struct bf_cache *c, struct bf_region *r, uint64_t off
 	struct bf_cluster_world *w = BF_CONTAINER_OF(c, struct bf_cluster_world, cache);
 	const struct bf_sm_of *sm = r->owner;
 	const struct bf_sim_grid *g = w->grid;
-	const struct bf_lane *l = actor - g->first_actor < g->nactors ? g->by_actor[actor - g->first_actor] : NULL;
+	const struct bf_cluster_lane *l =
+	    actor - g->first_actor < g->nactors ? g->by_actor[actor - g->first_actor] : NULL;
 
 	(void)through;
 	for (struct bf_cta_of *cta = sm->ctas; cta; cta = cta->next) {
@@ -108,7 +109,7 @@ static int map_sm(struct bf_cluster_world *w, struct bf_cta_of *cta)
 
 /* ---- a grid ---- */
 
-static void lane_ended(struct bf_lane *l)
+static void lane_ended(struct bf_cluster_lane *l)
 {
 	struct bf_cta_of *cta = l->warp->cta;
 	struct bf_sim_grid *g = cta->cluster->grid;
@@ -132,7 +133,7 @@ static void lane_ended(struct bf_lane *l)
 
 static void lane_main(struct bf_agent *self, void *arg)
 {
-	struct bf_lane *l = arg;
+	struct bf_cluster_lane *l = arg;
 
 	l->thread.agent = self;
 	bf_agent_delay(self, l->warp->cta->start_ps);
@@ -142,7 +143,7 @@ static void lane_main(struct bf_agent *self, void *arg)
 	lane_ended(l);
 }
 
-static int start_lane(struct bf_sim_grid *g, struct bf_lane *l)
+static int start_lane(struct bf_sim_grid *g, struct bf_cluster_lane *l)
 {
 	struct bf_cluster_world *w = g->world;
 	struct bf_cta_of *cta = l->warp->cta;
@@ -292,7 +293,7 @@ static bool any_lane_runs(const struct bf_sim_grid *g)
 	for (uint32_t c = 0; c < g->opts.clusters; c++)
 		for (uint32_t r = 0; r < g->opts.ctas; r++)
 			for (uint32_t i = 0; i < g->opts.warps * BF_LANES; i++) {
-				const struct bf_lane *l = &g->cluster[c].cta[r].lane[i];
+				const struct bf_cluster_lane *l = &g->cluster[c].cta[r].lane[i];
 
 				if (!l->done && !l->waits && !l->thread.agent->waits_for)
 					return true;
@@ -332,7 +333,7 @@ static int start_grid(struct bf_cluster_world *w, const struct bf_cluster_grid *
 	g->alive = opts->clusters * opts->ctas * opts->warps * BF_LANES;
 	g->nactors = g->alive;
 	g->progress_ps = w->sim->now_ps;
-	g->by_actor = calloc(g->nactors, sizeof(struct bf_lane *));
+	g->by_actor = calloc(g->nactors, sizeof(struct bf_cluster_lane *));
 	g->cluster = calloc(opts->clusters, sizeof(*g->cluster));
 	if (!g->cluster || !g->by_actor)
 		return -ENOMEM;

@@ -35,7 +35,7 @@ struct bf_meeting {
 	uint32_t come, round;
 };
 
-struct bf_lane {
+struct bf_cluster_lane {
 	struct bf_thread thread; /* first: what kernels see */
 	struct bf_warp_of *warp;
 	struct bf_view *view;
@@ -81,7 +81,7 @@ struct bf_warp_of {
 	struct bf_event gather;
 	struct bf_rng stalls;
 	struct bf_flight *idle, *all;
-	struct bf_lane *lane; /* [32] */
+	struct bf_cluster_lane *lane; /* [32] */
 };
 
 #define BF_NAMED_BARRIERS 16u
@@ -95,7 +95,7 @@ struct bf_cta_of {
 	uint32_t rank, block, alive; /* alive: lanes that have not ended */
 	uint64_t start_ps;
 	struct bf_warp_of *warp;
-	struct bf_lane *lane;
+	struct bf_cluster_lane *lane;
 	struct bf_meeting meeting[BF_NAMED_BARRIERS];
 	struct bf_watched watched[BF_WATCH_BARRIERS];
 	struct bf_granule *granule;
@@ -126,7 +126,7 @@ struct bf_sim_grid {
 	struct bf_event watchdog;
 	bool hung;
 	uint32_t first_actor, nactors;
-	struct bf_lane **by_actor;
+	struct bf_cluster_lane **by_actor;
 };
 
 struct bf_cluster_world {
@@ -143,9 +143,9 @@ struct bf_cluster_world {
 	bool has_space, stuck;
 };
 
-static inline struct bf_lane *bf_lane_of(const struct bf_thread *t)
+static inline struct bf_cluster_lane *bf_lane_of(const struct bf_thread *t)
 {
-	return BF_CONTAINER_OF(t, struct bf_lane, thread);
+	return BF_CONTAINER_OF(t, struct bf_cluster_lane, thread);
 }
 
 static inline uint32_t bf_shared_offset(uint32_t address)
@@ -159,7 +159,7 @@ static inline struct bf_sim *bf_cluster_sim_of(const struct bf_cta_of *cta)
 }
 
 /* The lane's request (l->request or l->copies_now) is done; it sleeps until then. `what` for reports. */
-void bf_cluster_ask(struct bf_lane *l, const char *what);
+void bf_cluster_ask(struct bf_cluster_lane *l, const char *what);
 
 /* bf_warp_of.gather: makes instructions of what lanes have asked for. */
 void bf_cluster_gather(struct bf_event *ev);
@@ -176,25 +176,25 @@ uint64_t bf_watch_word(const struct bf_cta_of *cta, uint32_t address);
 
 /* The barrier at an address, if it is one that is watched. */
 struct bf_watched *bf_watch_of(struct bf_cta_of *cta, uint32_t address);
-void bf_watch_label(struct bf_lane *l, uint32_t bar, const struct bf_bar_label *label);
-void bf_watch_arrival(struct bf_lane *l, struct bf_cta_of *cta, uint32_t bar, uint32_t count);
-void bf_watch_request(struct bf_lane *l, const struct bf_bar_request *r);
-void bf_watch_init_fence(struct bf_lane *l);
+void bf_watch_label(struct bf_cluster_lane *l, uint32_t bar, const struct bf_bar_label *label);
+void bf_watch_arrival(struct bf_cluster_lane *l, struct bf_cta_of *cta, uint32_t bar, uint32_t count);
+void bf_watch_request(struct bf_cluster_lane *l, const struct bf_bar_request *r);
+void bf_watch_init_fence(struct bf_cluster_lane *l);
 /* The lane does something else than ask again for the phase that it has waited for in vain. */
-void bf_watch_given_up(struct bf_lane *l);
+void bf_watch_given_up(struct bf_cluster_lane *l);
 /* The lane's access goes to a block that is not there. */
-void bf_watch_nobody(struct bf_lane *l, uint32_t address);
+void bf_watch_nobody(struct bf_cluster_lane *l, uint32_t address);
 void bf_watch_brings(struct bf_cta_of *to, uint32_t bar, uint32_t bytes);
-void bf_watch_store(struct bf_lane *l, struct bf_cta_of *to, uint32_t offset, const void *data, uint32_t len);
-void bf_watch_load(struct bf_lane *l, struct bf_cta_of *from, uint32_t offset, const void *data, uint32_t len);
+void bf_watch_store(struct bf_cluster_lane *l, struct bf_cta_of *to, uint32_t offset, const void *data, uint32_t len);
+void bf_watch_load(struct bf_cluster_lane *l, struct bf_cta_of *from, uint32_t offset, const void *data, uint32_t len);
 /* A copy will write there; before that, of a bulk copy that this lane issues into its own block. */
 void bf_watch_copied(struct bf_cta_of *to, uint32_t offset, uint32_t len);
-void bf_watch_bulk(struct bf_lane *l, uint32_t offset, uint32_t len);
+void bf_watch_bulk(struct bf_cluster_lane *l, uint32_t offset, uint32_t len);
 /* A lane copies for its whole warp, out of own shared memory. */
-void bf_watch_bulk_store(struct bf_lane *l, uint32_t shared);
+void bf_watch_bulk_store(struct bf_cluster_lane *l, uint32_t shared);
 /* cp.async of a lane to own shared memory, and its waits for groups. */
-void bf_watch_ldgsts(struct bf_lane *l, uint32_t offset);
-void bf_watch_async(struct bf_lane *l, const struct bf_async_request *r);
+void bf_watch_ldgsts(struct bf_cluster_lane *l, uint32_t offset);
+void bf_watch_async(struct bf_cluster_lane *l, const struct bf_async_request *r);
 
 /* Writes the report of a run that failed, and records of how its warps stand (cluster_report.c). */
 void bf_watch_report(struct bf_cluster_world *w, struct bf_cluster_result *out);

@@ -220,7 +220,7 @@ void bf_cluster_gather(struct bf_event *ev)
 	}
 }
 
-void bf_cluster_ask(struct bf_lane *l, const char *what)
+void bf_cluster_ask(struct bf_cluster_lane *l, const char *what)
 {
 	struct bf_warp_of *w = l->warp;
 

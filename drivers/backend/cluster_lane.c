@@ -10,13 +10,13 @@
 
 /* ---- the platform's primitives ---- */
 
-static void went_on(struct bf_lane *l)
+static void went_on(struct bf_cluster_lane *l)
 {
 	l->waits = false;
 	l->warp->cta->cluster->grid->progress_ps = bf_cluster_sim_of(l->warp->cta)->now_ps;
 }
 
-static void waited(struct bf_lane *l, const struct bf_bar_request *r, bool over)
+static void waited(struct bf_cluster_lane *l, const struct bf_bar_request *r, bool over)
 {
 	if (over) {
 		went_on(l);
@@ -33,7 +33,7 @@ static void waited(struct bf_lane *l, const struct bf_bar_request *r, bool over)
 
 uint64_t bf_sim_cluster_mbar(struct bf_thread *t, const struct bf_bar_request *r)
 {
-	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cluster_lane *l = bf_lane_of(t);
 	const bool waits = r->op >= BF_BAR_TEST_PARITY;
 	const enum bf_scope scope = r->sem == BF_BAR_CLUSTER ? BF_SCOPE_GPU : BF_SCOPE_CTA;
 
@@ -63,16 +63,16 @@ void bf_sim_cluster_label(struct bf_thread *t, uint32_t bar, const struct bf_bar
 
 uint32_t bf_sim_cluster_rank(const struct bf_thread *t)
 {
-	return BF_CONTAINER_OF(t, struct bf_lane, thread)->warp->cta->rank;
+	return BF_CONTAINER_OF(t, struct bf_cluster_lane, thread)->warp->cta->rank;
 }
 
 uint32_t bf_sim_cluster_ranks(const struct bf_thread *t)
 {
-	return BF_CONTAINER_OF(t, struct bf_lane, thread)->warp->cta->cluster->grid->opts.ctas;
+	return BF_CONTAINER_OF(t, struct bf_cluster_lane, thread)->warp->cta->cluster->grid->opts.ctas;
 }
 
 /* An access outside every window is what hardware answers with a fault. */
-static struct bf_cta_of *access_to(struct bf_lane *l, uint32_t address, uint32_t len)
+static struct bf_cta_of *access_to(struct bf_cluster_lane *l, uint32_t address, uint32_t len)
 {
 	struct bf_cta_of *cta = bf_cta_named(l->warp->cta, address);
 	struct bf_sim *sim = bf_cluster_sim_of(l->warp->cta);
@@ -90,7 +90,7 @@ static struct bf_cta_of *access_to(struct bf_lane *l, uint32_t address, uint32_t
 
 void bf_sim_cluster_shared_load(struct bf_thread *t, uint32_t address, void *to, uint32_t len)
 {
-	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cluster_lane *l = bf_lane_of(t);
 	struct bf_cta_of *cta = access_to(l, address, len);
 
 	memset(to, 0, len);
@@ -102,7 +102,7 @@ void bf_sim_cluster_shared_load(struct bf_thread *t, uint32_t address, void *to,
 
 void bf_sim_cluster_shared_store(struct bf_thread *t, uint32_t address, const void *from, uint32_t len)
 {
-	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cluster_lane *l = bf_lane_of(t);
 	struct bf_cta_of *cta = access_to(l, address, len);
 
 	if (!cta)
@@ -112,7 +112,8 @@ void bf_sim_cluster_shared_store(struct bf_thread *t, uint32_t address, const vo
 }
 
 /* All `threads` have come when the round is over. */
-static void meet(struct bf_lane *l, struct bf_meeting *m, uint32_t threads, struct bf_lane *all, uint32_t n)
+static void meet(struct bf_cluster_lane *l, struct bf_meeting *m, uint32_t threads, struct bf_cluster_lane *all,
+		 uint32_t n)
 {
 	const uint32_t round = m->round;
 
@@ -136,7 +137,7 @@ static void meet(struct bf_lane *l, struct bf_meeting *m, uint32_t threads, stru
 
 void bf_sim_cluster_meet(struct bf_thread *t, uint32_t id, uint32_t threads)
 {
-	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cluster_lane *l = bf_lane_of(t);
 	struct bf_cta_of *cta = l->warp->cta;
 	const uint32_t all = cta->cluster->grid->opts.warps * BF_LANES;
 	struct bf_meeting *m = &cta->meeting[id % BF_NAMED_BARRIERS];
@@ -149,7 +150,7 @@ void bf_sim_cluster_meet(struct bf_thread *t, uint32_t id, uint32_t threads)
 /* Split in two: a thread that has arrived goes on and comes back. */
 void bf_sim_cluster_cluster_arrive(struct bf_thread *t)
 {
-	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cluster_lane *l = bf_lane_of(t);
 	struct bf_cluster_of *c = l->warp->cta->cluster;
 	const struct bf_cluster_grid *g = &c->grid->opts;
 
@@ -163,7 +164,7 @@ void bf_sim_cluster_cluster_arrive(struct bf_thread *t)
 	went_on(l);
 	for (uint32_t r = 0; r < g->ctas; r++)
 		for (uint32_t i = 0; i < g->warps * BF_LANES; i++) {
-			struct bf_lane *other = &c->cta[r].lane[i];
+			struct bf_cluster_lane *other = &c->cta[r].lane[i];
 
 			if (other->met && other->meets == &c->meeting) {
 				other->met = false;
@@ -174,7 +175,7 @@ void bf_sim_cluster_cluster_arrive(struct bf_thread *t)
 
 void bf_sim_cluster_cluster_wait(struct bf_thread *t)
 {
-	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cluster_lane *l = bf_lane_of(t);
 	struct bf_cluster_of *c = l->warp->cta->cluster;
 
 	bf_agent_sync(t->agent);
@@ -191,7 +192,7 @@ void bf_sim_cluster_cluster_wait(struct bf_thread *t)
 
 static void copy_waited(struct bf_copy_wait *wait)
 {
-	struct bf_lane *l = BF_CONTAINER_OF(wait, struct bf_lane, copy_wait);
+	struct bf_cluster_lane *l = BF_CONTAINER_OF(wait, struct bf_cluster_lane, copy_wait);
 
 	if (wait->killed)
 		bf_sim_stop(bf_cluster_sim_of(l->warp->cta));
@@ -199,7 +200,7 @@ static void copy_waited(struct bf_copy_wait *wait)
 		bf_agent_unpark(l->thread.agent);
 }
 
-static void wait_for_groups(struct bf_lane *l, const struct bf_async_request *r)
+static void wait_for_groups(struct bf_cluster_lane *l, const struct bf_async_request *r)
 {
 	struct bf_hopper_cta *cta = l->warp->cta->model;
 
@@ -216,7 +217,7 @@ static void wait_for_groups(struct bf_lane *l, const struct bf_async_request *r)
 	went_on(l);
 }
 
-static void bulk(struct bf_lane *l, const struct bf_async_request *r)
+static void bulk(struct bf_cluster_lane *l, const struct bf_async_request *r)
 {
 	struct bf_cluster_world *w = l->warp->cta->cluster->grid->world;
 	struct bf_cta_of *to = l->warp->cta;
@@ -263,7 +264,7 @@ static void bulk(struct bf_lane *l, const struct bf_async_request *r)
 
 void bf_sim_cluster_async(struct bf_thread *t, const struct bf_async_request *r)
 {
-	struct bf_lane *l = bf_lane_of(t);
+	struct bf_cluster_lane *l = bf_lane_of(t);
 	struct bf_hopper_cta *cta = l->warp->cta->model;
 	uint64_t until;
 

@@ -38,7 +38,7 @@ static void add_warp(struct out *o, const struct bf_warp_of *w)
 		return;
 	}
 	for (uint32_t i = 0; i < BF_LANES; i++) {
-		const struct bf_lane *l = &w->lane[i];
+		const struct bf_cluster_lane *l = &w->lane[i];
 
 		if (!l->waits)
 			continue;
@@ -47,7 +47,7 @@ static void add_warp(struct out *o, const struct bf_warp_of *w)
 		return;
 	}
 	for (uint32_t i = 0; i < BF_LANES; i++) {
-		const struct bf_lane *l = &w->lane[i];
+		const struct bf_cluster_lane *l = &w->lane[i];
 
 		if (l->done || !l->thread.agent->waits_for)
 			continue;
@@ -86,7 +86,7 @@ static void add_waiters(struct out *o, const struct bf_cta_of *cta, uint32_t off
 
 	for (uint32_t warp = 0; warp < g->warps; warp++)
 		for (uint32_t i = 0; i < BF_LANES; i++) {
-			const struct bf_lane *l = &cta->lane[warp * BF_LANES + i];
+			const struct bf_cluster_lane *l = &cta->lane[warp * BF_LANES + i];
 
 			if (!l->waits || bf_shared_offset(l->wait_bar) != offset)
 				continue;
@@ -153,7 +153,7 @@ static void record_standing(struct bf_sim *sim, const struct bf_warp_of *w)
 					    .ended = w->exited };
 
 	for (uint32_t i = 0; i < BF_LANES; i++) {
-		const struct bf_lane *l = &w->lane[i];
+		const struct bf_cluster_lane *l = &w->lane[i];
 
 		r.meets |= (uint32_t)(l->met || (!l->done && !l->waits && l->thread.agent->waits_for)) << i;
 		if (!l->waits)

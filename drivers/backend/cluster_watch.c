@@ -12,7 +12,7 @@
 #include "drivers/backend/cluster_internal.h"
 #include "traces/records/cluster.h"
 
-static void hazard_by(const struct bf_lane *l, uint32_t event, const struct bf_cta_of *at, uint32_t address,
+static void hazard_by(const struct bf_cluster_lane *l, uint32_t event, const struct bf_cta_of *at, uint32_t address,
 		      uint32_t by_rank, uint32_t by)
 {
 	const struct bf_cta_of *own = l->warp->cta;
@@ -23,13 +23,13 @@ static void hazard_by(const struct bf_lane *l, uint32_t event, const struct bf_c
 		.by_rank = by_rank, .by = by, .event = event);
 }
 
-static void hazard(const struct bf_lane *l, uint32_t event, const struct bf_cta_of *at, uint32_t address,
+static void hazard(const struct bf_cluster_lane *l, uint32_t event, const struct bf_cta_of *at, uint32_t address,
 		   const struct bf_granule *g)
 {
 	hazard_by(l, event, at, address, g ? g->rank : 0, g ? g->thread : 0);
 }
 
-void bf_watch_nobody(struct bf_lane *l, uint32_t address)
+void bf_watch_nobody(struct bf_cluster_lane *l, uint32_t address)
 {
 	struct bf_cta_of *cta = bf_cta_named(l->warp->cta, address);
 
@@ -79,7 +79,7 @@ static bool track(struct bf_watched *w, const struct bf_cluster_grid *g)
 	return w->arrived != NULL;
 }
 
-void bf_watch_label(struct bf_lane *l, uint32_t bar, const struct bf_bar_label *label)
+void bf_watch_label(struct bf_cluster_lane *l, uint32_t bar, const struct bf_bar_label *label)
 {
 	struct bf_cta_of *cta = l->warp->cta;
 	struct bf_watched *w = bf_watch_of(cta, bar);
@@ -109,7 +109,7 @@ void bf_watch_label(struct bf_lane *l, uint32_t bar, const struct bf_bar_label *
 	w->labelled = 1;
 }
 
-void bf_watch_init_fence(struct bf_lane *l)
+void bf_watch_init_fence(struct bf_cluster_lane *l)
 {
 	const struct bf_cta_of *cta = l->warp->cta;
 	struct bf_sim *sim = bf_cluster_sim_of(cta);
@@ -128,7 +128,7 @@ static void watch_init(struct bf_cta_of *cta, struct bf_watched *w)
 		memset(w->arrived, 0, (size_t)g->ctas * g->warps * sizeof(uint32_t));
 }
 
-void bf_watch_arrival(struct bf_lane *l, struct bf_cta_of *cta, uint32_t bar, uint32_t count)
+void bf_watch_arrival(struct bf_cluster_lane *l, struct bf_cta_of *cta, uint32_t bar, uint32_t count)
 {
 	struct bf_watched *w = bf_watch_of(cta, bar);
 
@@ -137,7 +137,7 @@ void bf_watch_arrival(struct bf_lane *l, struct bf_cta_of *cta, uint32_t bar, ui
 }
 
 /* Once for each wait: what follows is told by its results. */
-void bf_watch_given_up(struct bf_lane *l)
+void bf_watch_given_up(struct bf_cluster_lane *l)
 {
 	if (!l->waits || !l->wait_tries)
 		return;
@@ -146,13 +146,13 @@ void bf_watch_given_up(struct bf_lane *l)
 }
 
 /* Meetings of a lane with others of its warp, its block or its cluster. */
-static uint32_t met_others(const struct bf_lane *l)
+static uint32_t met_others(const struct bf_cluster_lane *l)
 {
 	return l->meetings + bf_team_met(l->warp->team.team, l->thread.lane);
 }
 
 /* How often it asked for something else than before: how far it has come in its program. */
-static void note_ask(struct bf_lane *l, const struct bf_bar_request *r)
+static void note_ask(struct bf_cluster_lane *l, const struct bf_bar_request *r)
 {
 	l->asks += !l->asks || l->asked_bar != r->bar || l->asked_token != r->token + r->count;
 	l->asked_bar = r->bar;
@@ -163,10 +163,10 @@ static void note_ask(struct bf_lane *l, const struct bf_bar_request *r)
  * One lane speaks for its warp: the others must have met it since they touched shared memory. One that has waited more
  * often is ahead of it, and so is what it touched.
  */
-static void speaks_for_others(const struct bf_lane *l, const struct bf_cta_of *at, uint32_t address)
+static void speaks_for_others(const struct bf_cluster_lane *l, const struct bf_cta_of *at, uint32_t address)
 {
 	for (uint32_t i = 0; i < BF_LANES; i++) {
-		const struct bf_lane *other = &l->warp->lane[i];
+		const struct bf_cluster_lane *other = &l->warp->lane[i];
 
 		if (other != l && other->touched == met_others(other) + 1 && other->asks <= l->asks) {
 			hazard_by(l, BF_HAZARD_FOR_OTHERS, at, address, l->warp->cta->rank,
@@ -176,12 +176,12 @@ static void speaks_for_others(const struct bf_lane *l, const struct bf_cta_of *a
 	}
 }
 
-void bf_watch_bulk_store(struct bf_lane *l, uint32_t shared)
+void bf_watch_bulk_store(struct bf_cluster_lane *l, uint32_t shared)
 {
 	speaks_for_others(l, l->warp->cta, shared);
 }
 
-void bf_watch_request(struct bf_lane *l, const struct bf_bar_request *r)
+void bf_watch_request(struct bf_cluster_lane *l, const struct bf_bar_request *r)
 {
 	struct bf_cta_of *cta = bf_cta_named(l->warp->cta, r->bar);
 	struct bf_watched *w = bf_watch_of(cta, r->bar);
@@ -226,7 +226,7 @@ void bf_watch_brings(struct bf_cta_of *to, uint32_t bar, uint32_t bytes)
 		w->brought += bytes;
 }
 
-void bf_watch_store(struct bf_lane *l, struct bf_cta_of *to, uint32_t offset, const void *data, uint32_t len)
+void bf_watch_store(struct bf_cluster_lane *l, struct bf_cta_of *to, uint32_t offset, const void *data, uint32_t len)
 {
 	struct bf_granule *g = &to->granule[offset / BF_WATCH_GRANULE];
 	const uint32_t at = offset % BF_WATCH_GRANULE;
@@ -250,7 +250,7 @@ void bf_watch_copied(struct bf_cta_of *to, uint32_t offset, uint32_t len)
 		to->granule[at].valid = to->granule[at].reader = to->granule[at].filler = 0;
 }
 
-void bf_watch_bulk(struct bf_lane *l, uint32_t offset, uint32_t len)
+void bf_watch_bulk(struct bf_cluster_lane *l, uint32_t offset, uint32_t len)
 {
 	const struct bf_cta_of *to = l->warp->cta;
 
@@ -262,7 +262,7 @@ void bf_watch_bulk(struct bf_lane *l, uint32_t offset, uint32_t len)
 		}
 }
 
-void bf_watch_ldgsts(struct bf_lane *l, uint32_t offset)
+void bf_watch_ldgsts(struct bf_cluster_lane *l, uint32_t offset)
 {
 	struct bf_granule *g = &l->warp->cta->granule[offset / BF_WATCH_GRANULE];
 
@@ -270,7 +270,7 @@ void bf_watch_ldgsts(struct bf_lane *l, uint32_t offset)
 	g->group = l->groups;
 }
 
-void bf_watch_async(struct bf_lane *l, const struct bf_async_request *r)
+void bf_watch_async(struct bf_cluster_lane *l, const struct bf_async_request *r)
 {
 	if (r->op == BF_ASYNC_COMMIT)
 		l->groups++;
@@ -283,12 +283,12 @@ void bf_watch_async(struct bf_lane *l, const struct bf_async_request *r)
 /* The thread that copied here has yet to wait for it. */
 static bool copying(const struct bf_cta_of *cta, const struct bf_granule *g)
 {
-	const struct bf_lane *filler = g->filler ? &cta->lane[g->filler - 1] : NULL;
+	const struct bf_cluster_lane *filler = g->filler ? &cta->lane[g->filler - 1] : NULL;
 
 	return filler && !filler->by_arrival && g->group >= filler->groups_done;
 }
 
-void bf_watch_load(struct bf_lane *l, struct bf_cta_of *from, uint32_t offset, const void *data, uint32_t len)
+void bf_watch_load(struct bf_cluster_lane *l, struct bf_cta_of *from, uint32_t offset, const void *data, uint32_t len)
 {
 	struct bf_granule *g = &from->granule[offset / BF_WATCH_GRANULE];
 	const uint32_t at = offset % BF_WATCH_GRANULE;

@@ -19,18 +19,18 @@ static __global__ void ibgda(struct bf_ibgda_job job, uint32_t work)
 	bf_ibgda_work(&t, &job, (enum bf_ibgda_work)work);
 }
 
-static __global__ void nvme(struct bf_nvm_job job, uint32_t work)
+static __global__ void nvme(struct bf_nvme_drv_job job, uint32_t work)
 {
 	struct bf_thread t;
 
-	bf_nvm_work_io(&t, &job, (enum bf_nvm_work)work);
+	bf_nvme_drv_work_io(&t, &job, (enum bf_nvme_drv_work)work);
 }
 
-static __global__ void nvme_ring(struct bf_nvm_job job)
+static __global__ void nvme_ring(struct bf_nvme_drv_job job)
 {
 	struct bf_thread t;
 
-	bf_nvm_work_ring(&t, &job);
+	bf_nvme_drv_work_ring(&t, &job);
 }
 
 /* Grids of a run execute side by side: they may wait for each other's messages. */
@@ -158,9 +158,9 @@ static int gpu_launch(enum bf_cuda_driver driver, uint32_t work, uint32_t blocks
 	if (driver == BF_CUDA_IBGDA)
 		ibgda<<<blocks, threads, 0, stream>>>(*(const struct bf_ibgda_job *)job, work);
 	else if (work == BF_CUDA_NVME_RING)
-		nvme_ring<<<blocks, threads, 0, stream>>>(*(const struct bf_nvm_job *)job);
+		nvme_ring<<<blocks, threads, 0, stream>>>(*(const struct bf_nvme_drv_job *)job);
 	else
-		nvme<<<blocks, threads, 0, stream>>>(*(const struct bf_nvm_job *)job, work);
+		nvme<<<blocks, threads, 0, stream>>>(*(const struct bf_nvme_drv_job *)job, work);
 	return failed(cudaGetLastError(), "kernel launch", why, cap);
 }
 

@@ -12,14 +12,14 @@
 static bool find_kernel(bf_kernel_fn *kernel, enum bf_cuda_driver *driver, uint32_t *work)
 {
 	const struct bf_ibgda_kernels *ibgda = bf_ibgda_kernels(BF_PLATFORM_NATIVE);
-	const struct bf_nvm_kernels *nvme = bf_nvm_kernels(BF_PLATFORM_NATIVE);
+	const struct bf_nvme_drv_kernels *nvme = bf_nvme_drv_kernels(BF_PLATFORM_NATIVE);
 
 	*driver = BF_CUDA_IBGDA;
 	for (*work = 0; *work < BF_IBGDA_WORKS; ++*work)
 		if (ibgda->run[*work] == kernel)
 			return true;
 	*driver = BF_CUDA_NVME;
-	for (*work = 0; *work < BF_NVM_WORKS; ++*work)
+	for (*work = 0; *work < BF_NVME_DRV_WORKS; ++*work)
 		if (nvme->run[*work] == kernel)
 			return true;
 	*work = BF_CUDA_NVME_RING;

@@ -14,16 +14,16 @@ extern "C" __global__ void belfry_ibgda(struct bf_ibgda_job job, uint32_t work)
 	bf_ibgda_work(&t, &job, (enum bf_ibgda_work)work);
 }
 
-extern "C" __global__ void belfry_nvme(struct bf_nvm_job job, uint32_t work)
+extern "C" __global__ void belfry_nvme(struct bf_nvme_drv_job job, uint32_t work)
 {
 	struct bf_thread t;
 
-	bf_nvm_work_io(&t, &job, (enum bf_nvm_work)work);
+	bf_nvme_drv_work_io(&t, &job, (enum bf_nvme_drv_work)work);
 }
 
-extern "C" __global__ void belfry_nvme_ring(struct bf_nvm_job job)
+extern "C" __global__ void belfry_nvme_ring(struct bf_nvme_drv_job job)
 {
 	struct bf_thread t;
 
-	bf_nvm_work_ring(&t, &job);
+	bf_nvme_drv_work_ring(&t, &job);
 }

@@ -209,7 +209,7 @@ struct ibgda_params {
 	uint32_t work;
 };
 struct nvme_params {
-	struct bf_nvm_job job;
+	struct bf_nvme_drv_job job;
 	uint32_t work;
 };
 
@@ -231,7 +231,7 @@ static int start(struct bf_ptx_world *w, const struct bf_grid *g, const char *ke
 int bf_ptx_world_start_driver(struct bf_ptx_world *w, const struct bf_grid *g)
 {
 	const struct bf_ibgda_kernels *ibgda = bf_ibgda_kernels(BF_PLATFORM_SIM);
-	const struct bf_nvm_kernels *nvme = bf_nvm_kernels(BF_PLATFORM_SIM);
+	const struct bf_nvme_drv_kernels *nvme = bf_nvme_drv_kernels(BF_PLATFORM_SIM);
 	struct bf_ptx_device *d;
 	int rc = device_of(w, g->pe, &d);
 
@@ -249,7 +249,7 @@ int bf_ptx_world_start_driver(struct bf_ptx_world *w, const struct bf_grid *g)
 		p.work = i;
 		return start(w, g, "belfry_ibgda", &p, offsetof(struct ibgda_params, work) + sizeof(p.work));
 	}
-	for (uint32_t i = 0; i < BF_NVM_WORKS; i++) {
+	for (uint32_t i = 0; i < BF_NVME_DRV_WORKS; i++) {
 		struct nvme_params p;
 
 		if (nvme->run[i] != g->kernel)
@@ -260,6 +260,6 @@ int bf_ptx_world_start_driver(struct bf_ptx_world *w, const struct bf_grid *g)
 		return start(w, g, "belfry_nvme", &p, offsetof(struct nvme_params, work) + sizeof(p.work));
 	}
 	if (nvme->ring == g->kernel)
-		return start(w, g, "belfry_nvme_ring", g->arg, sizeof(struct bf_nvm_job));
+		return start(w, g, "belfry_nvme_ring", g->arg, sizeof(struct bf_nvme_drv_job));
 	return bf_fail(w->m->err, -ENOTSUP, "the drivers' PTX has no such kernel");
 }

@@ -14,17 +14,17 @@
 #define ADMIN_CQ_ENTRIES 256u
 #define SERVICE_ENTRIES 64u
 
-struct bf_nvm_host {
+struct bf_nvme_drv_host {
 	const struct bf_backend *be;
 	struct bf_world *world;
 	struct bf_error *err;
-	const struct bf_nvm_kernels *kernels;
-	struct bf_nvm_host_opts opts; /* defaults filled in */
+	const struct bf_nvme_drv_kernels *kernels;
+	struct bf_nvme_drv_host_opts opts; /* defaults filled in */
 	uint32_t pe;
-	struct bf_nvm_ctrl *ctrl;
-	struct bf_nvm_boot *boot;
-	struct bf_nvm_qp *qps; /* [nqps + 1] */
-	struct bf_nvm_share *shares;
+	struct bf_nvme_drv_ctrl *ctrl;
+	struct bf_nvme_drv_boot *boot;
+	struct bf_nvme_drv_qp *qps; /* [nqps + 1] */
+	struct bf_nvme_drv_share *shares;
 };
 
 static uint64_t round_up(uint64_t v, uint64_t to)
@@ -32,8 +32,8 @@ static uint64_t round_up(uint64_t v, uint64_t to)
 	return (v + to - 1) / to * to;
 }
 
-int bf_nvm_host_room(struct bf_nvm_host *h, enum bf_placement place, uint64_t bytes, const char *name,
-		     struct bf_nvm_room *out)
+int bf_nvme_drv_host_room(struct bf_nvme_drv_host *h, enum bf_placement place, uint64_t bytes, const char *name,
+			  struct bf_nvme_drv_room *out)
 {
 	const uint64_t page = h->opts.page;
 	struct bf_memory m;
@@ -41,7 +41,7 @@ int bf_nvm_host_room(struct bf_nvm_host *h, enum bf_placement place, uint64_t by
 	int rc;
 
 	if (!bytes) {
-		*out = (struct bf_nvm_room){ 0 };
+		*out = (struct bf_nvme_drv_room){ 0 };
 		return 0;
 	}
 	/* The backend aligns to 4 KiB. */
@@ -49,13 +49,13 @@ int bf_nvm_host_room(struct bf_nvm_host *h, enum bf_placement place, uint64_t by
 	if (rc)
 		return rc;
 	skip = round_up(m.va, page) - m.va;
-	*out = (struct bf_nvm_room){ .vaddr = (uint8_t *)m.ptr + skip, .ioaddr = m.va + skip, .bytes = bytes };
+	*out = (struct bf_nvme_drv_room){ .vaddr = (uint8_t *)m.ptr + skip, .ioaddr = m.va + skip, .bytes = bytes };
 	return 0;
 }
 
-static int check_options(struct bf_nvm_host *h)
+static int check_options(struct bf_nvme_drv_host *h)
 {
-	struct bf_nvm_host_opts *o = &h->opts;
+	struct bf_nvme_drv_host_opts *o = &h->opts;
 
 	if (!o->entries)
 		o->entries = 64;
@@ -76,14 +76,14 @@ static int check_options(struct bf_nvm_host *h)
 }
 
 /* Controller, boot and queue pairs, one behind the other. */
-static int alloc_state(struct bf_nvm_host *h)
+static int alloc_state(struct bf_nvme_drv_host *h)
 {
-	const uint64_t boot = round_up(sizeof(struct bf_nvm_ctrl), 64);
-	const uint64_t qps = boot + round_up(sizeof(struct bf_nvm_boot), 64);
-	const uint64_t shares = qps + (h->opts.nqps + 1ull) * sizeof(struct bf_nvm_qp);
+	const uint64_t boot = round_up(sizeof(struct bf_nvme_drv_ctrl), 64);
+	const uint64_t qps = boot + round_up(sizeof(struct bf_nvme_drv_boot), 64);
+	const uint64_t shares = qps + (h->opts.nqps + 1ull) * sizeof(struct bf_nvme_drv_qp);
 	const uint64_t each = h->opts.cids ? round_up(h->opts.entries * 4ull, 64) + h->opts.cids * 8ull : 0;
 	const uint64_t end =
-	    shares + (h->opts.cids ? h->opts.nqps * (sizeof(struct bf_nvm_share) + round_up(each, 64)) : 0);
+	    shares + (h->opts.cids ? h->opts.nqps * (sizeof(struct bf_nvme_drv_share) + round_up(each, 64)) : 0);
 	struct bf_memory m;
 	uint8_t *base, *tables;
 	int rc = h->be->alloc(h->world, h->pe, BF_PLACE_HOST, end, "nvme state", &m);
@@ -91,15 +91,15 @@ static int alloc_state(struct bf_nvm_host *h)
 	if (rc)
 		return rc;
 	base = m.ptr;
-	h->ctrl = (struct bf_nvm_ctrl *)(void *)base;
-	h->boot = (struct bf_nvm_boot *)(void *)(base + boot);
-	h->qps = (struct bf_nvm_qp *)(void *)(base + qps);
+	h->ctrl = (struct bf_nvme_drv_ctrl *)(void *)base;
+	h->boot = (struct bf_nvme_drv_boot *)(void *)(base + boot);
+	h->qps = (struct bf_nvme_drv_qp *)(void *)(base + qps);
 	if (!h->opts.cids)
 		return 0;
-	h->shares = (struct bf_nvm_share *)(void *)(base + shares);
-	tables = base + shares + h->opts.nqps * sizeof(struct bf_nvm_share);
+	h->shares = (struct bf_nvme_drv_share *)(void *)(base + shares);
+	tables = base + shares + h->opts.nqps * sizeof(struct bf_nvme_drv_share);
 	for (uint32_t i = 0; i < h->opts.nqps; i++, tables += round_up(each, 64)) {
-		h->shares[i] = (struct bf_nvm_share){
+		h->shares[i] = (struct bf_nvme_drv_share){
 			.cq_phase = 1,
 			.filled = (uint32_t *)(void *)tables,
 			.done = (uint64_t *)(void *)(tables + round_up(h->opts.entries * 4ull, 64)),
@@ -110,7 +110,7 @@ static int alloc_state(struct bf_nvm_host *h)
 	return 0;
 }
 
-static void set_queue(struct bf_nvm_queue *q, uint32_t no, uint32_t entries, const struct bf_nvm_room *rings,
+static void set_queue(struct bf_nvme_drv_queue *q, uint32_t no, uint32_t entries, const struct bf_nvme_drv_room *rings,
 		      uint64_t offset)
 {
 	q->no = no;
@@ -120,32 +120,32 @@ static void set_queue(struct bf_nvm_queue *q, uint32_t no, uint32_t entries, con
 }
 
 /* Each ring begins a page: the controller takes no other. */
-static int alloc_rings(struct bf_nvm_host *h)
+static int alloc_rings(struct bf_nvme_drv_host *h)
 {
-	const struct bf_nvm_host_opts *o = &h->opts;
-	const uint64_t sq = round_up((uint64_t)o->entries * BF_NVM_SQE, o->page);
-	const uint64_t cq = round_up((uint64_t)o->cq_entries * BF_NVM_CQE, o->page);
-	struct bf_nvm_room scratch;
-	const uint64_t own = round_up(SERVICE_ENTRIES * BF_NVM_SQE, o->page);
-	const uint64_t admin = round_up((uint64_t)ADMIN_SQ_ENTRIES * BF_NVM_SQE, o->page);
+	const struct bf_nvme_drv_host_opts *o = &h->opts;
+	const uint64_t sq = round_up((uint64_t)o->entries * BF_NVME_DRV_SQE, o->page);
+	const uint64_t cq = round_up((uint64_t)o->cq_entries * BF_NVME_DRV_CQE, o->page);
+	struct bf_nvme_drv_room scratch;
+	const uint64_t own = round_up(SERVICE_ENTRIES * BF_NVME_DRV_SQE, o->page);
+	const uint64_t admin = round_up((uint64_t)ADMIN_SQ_ENTRIES * BF_NVME_DRV_SQE, o->page);
 	enum bf_placement place = o->place;
-	struct bf_nvm_room io, host;
+	struct bf_nvme_drv_room io, host;
 	int rc;
 
-	if (o->bugs & BF_NVM_BUG_CACHED_SQ && place == BF_PLACE_GPU_UC)
+	if (o->bugs & BF_NVME_DRV_BUG_CACHED_SQ && place == BF_PLACE_GPU_UC)
 		place = BF_PLACE_GPU_CACHED;
-	rc = bf_nvm_host_room(h, place, o->nqps * (sq + cq), "nvme queues", &io);
+	rc = bf_nvme_drv_host_room(h, place, o->nqps * (sq + cq), "nvme queues", &io);
 	if (!rc) /* admin pair, own pair, shadow doorbells and EventIdx */
-		rc = bf_nvm_host_room(h, BF_PLACE_HOST, 2 * admin + 2 * own + 2ull * o->page, "nvme admin", &host);
+		rc = bf_nvme_drv_host_room(h, BF_PLACE_HOST, 2 * admin + 2 * own + 2ull * o->page, "nvme admin", &host);
 	if (!rc)
-		rc = bf_nvm_host_room(h, o->data, 2ull * o->page, "nvme identify", &scratch);
+		rc = bf_nvme_drv_host_room(h, o->data, 2ull * o->page, "nvme identify", &scratch);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < o->nqps; i++) {
 		set_queue(&h->qps[i].sq, i + 1, o->entries, &io, i * sq);
 		set_queue(&h->qps[i].cq, i + 1, o->cq_entries, &io, o->nqps * sq + i * cq);
 		h->qps[i].sq.device = h->qps[i].cq.device = o->place == BF_PLACE_CMB;
-		if (o->bugs & BF_NVM_BUG_QUEUE_UNMAPPED)
+		if (o->bugs & BF_NVME_DRV_BUG_QUEUE_UNMAPPED)
 			h->qps[i].sq.ioaddr = o->page + i * sq;
 	}
 	set_queue(&h->ctrl->admin.sq, 0, ADMIN_SQ_ENTRIES, &host, 0);
@@ -169,9 +169,9 @@ static bool hidden(enum bf_placement place)
 }
 
 /* The register that makes DMA's writes to VRAM visible, where that is needed. */
-static int find_invalidate(struct bf_nvm_host *h)
+static int find_invalidate(struct bf_nvme_drv_host *h)
 {
-	uint32_t type = h->opts.bugs & BF_NVM_BUG_FLUSH_TYPE ? BF_GPU_FLUSH_LEGACY : BF_GPU_FLUSH_HEAVYWEIGHT;
+	uint32_t type = h->opts.bugs & BF_NVME_DRV_BUG_FLUSH_TYPE ? BF_GPU_FLUSH_LEGACY : BF_GPU_FLUSH_HEAVYWEIGHT;
 	void *regs;
 	int rc;
 
@@ -186,12 +186,12 @@ static int find_invalidate(struct bf_nvm_host *h)
 	h->ctrl->invalidate = (uint32_t *)(void *)((uint8_t *)regs + BF_GPU_GCVM_INVALIDATE_ENG17_REQ);
 	h->ctrl->invalidate_value =
 	    (uint32_t)(BF_FIELD_PREP(BF_GPU_INVALIDATE_FLUSH_TYPE, type) |
-		       BF_FIELD_PREP(BF_GPU_INVALIDATE_VMIDS, h->opts.bugs & BF_NVM_BUG_FLUSH_VMID ? 0 : 0xffff));
+		       BF_FIELD_PREP(BF_GPU_INVALIDATE_VMIDS, h->opts.bugs & BF_NVME_DRV_BUG_FLUSH_VMID ? 0 : 0xffff));
 	return 0;
 }
 
 /* Runs one thread of the CPU to its end; the controller's answers stand in h->ctrl. */
-static int run_one(struct bf_nvm_host *h, bf_kernel_fn *kernel)
+static int run_one(struct bf_nvme_drv_host *h, bf_kernel_fn *kernel)
 {
 	struct bf_world_result r;
 	char buf[32];
@@ -203,29 +203,29 @@ static int run_one(struct bf_nvm_host *h, bf_kernel_fn *kernel)
 		return rc;
 	if (r.end != BF_END_DONE)
 		return bf_fail(h->err, -ETIMEDOUT, "NVMe %s (%u) did not come to an end\n%s",
-			       bf_nvm_step_name(h->ctrl->step), h->ctrl->step_index, r.report);
-	if (h->ctrl->failure == BF_NVM_UNSUITED && h->ctrl->step == BF_NVM_STEP_QUEUE_COUNT)
+			       bf_nvme_drv_step_name(h->ctrl->step), h->ctrl->step_index, r.report);
+	if (h->ctrl->failure == BF_NVME_DRV_UNSUITED && h->ctrl->step == BF_NVME_DRV_STEP_QUEUE_COUNT)
 		return bf_fail(h->err, -ENOSPC, "the NVMe controller grants %u I/O queue pairs; %u are needed",
 			       h->ctrl->step_index, h->boot->nqps);
-	if (h->ctrl->failure == BF_NVM_UNSUITED && h->ctrl->step == BF_NVM_STEP_PAGE_SIZE)
+	if (h->ctrl->failure == BF_NVME_DRV_UNSUITED && h->ctrl->step == BF_NVME_DRV_STEP_PAGE_SIZE)
 		return bf_fail(h->err, -EINVAL,
 			       "the NVMe controller takes pages of %u to %u bytes and queues of at most %u entries",
 			       h->ctrl->mpsmin, 4096u << BF_FIELD_GET(BF_NVME_CAP_MPSMAX, h->ctrl->cap),
 			       (unsigned)BF_FIELD_GET(BF_NVME_CAP_MQES, h->ctrl->cap) + 1);
 	if (h->ctrl->failure)
-		return bf_fail(h->err, h->ctrl->failure == BF_NVM_TIMEOUT ? -ETIMEDOUT : -EIO,
-			       "NVMe %s (%u) failed: %s; CSTS 0x%x%s%.*s", bf_nvm_step_name(h->ctrl->step),
-			       h->ctrl->step_index, bf_nvm_failure_text(h->ctrl->failure, buf, sizeof(buf)),
+		return bf_fail(h->err, h->ctrl->failure == BF_NVME_DRV_TIMEOUT ? -ETIMEDOUT : -EIO,
+			       "NVMe %s (%u) failed: %s; CSTS 0x%x%s%.*s", bf_nvme_drv_step_name(h->ctrl->step),
+			       h->ctrl->step_index, bf_nvme_drv_failure_text(h->ctrl->failure, buf, sizeof(buf)),
 			       h->ctrl->csts, r.report[0] ? "; " : "", (int)strcspn(r.report, "\n"), r.report);
 	return 0;
 }
 
-static int bring_up(struct bf_nvm_host *h)
+static int bring_up(struct bf_nvme_drv_host *h)
 {
 	struct bf_nvme_bar bar;
 	int rc;
 
-	h->kernels = bf_nvm_kernels(h->be->platform);
+	h->kernels = bf_nvme_drv_kernels(h->be->platform);
 	if (!h->kernels || !h->be->launch_cpu || !h->be->nvme_bar)
 		return bf_fail(h->err, -ENOTSUP, "backend %s has no NVMe controller, or no CPU threads to drive it",
 			       h->be->name);
@@ -252,10 +252,10 @@ static int bring_up(struct bf_nvm_host *h)
 	return run_one(h, h->kernels->bring_up);
 }
 
-int bf_nvm_host_open(const struct bf_backend *be, struct bf_world *w, uint32_t pe, const struct bf_nvm_host_opts *opts,
-		     struct bf_error *err, struct bf_nvm_host **out)
+int bf_nvme_drv_host_open(const struct bf_backend *be, struct bf_world *w, uint32_t pe,
+			  const struct bf_nvme_drv_host_opts *opts, struct bf_error *err, struct bf_nvme_drv_host **out)
 {
-	struct bf_nvm_host *h = calloc(1, sizeof(*h));
+	struct bf_nvme_drv_host *h = calloc(1, sizeof(*h));
 	int rc;
 
 	*out = NULL;
@@ -277,7 +277,7 @@ int bf_nvm_host_open(const struct bf_backend *be, struct bf_world *w, uint32_t p
 	return 0;
 }
 
-int bf_nvm_host_close(struct bf_nvm_host *h)
+int bf_nvme_drv_host_close(struct bf_nvme_drv_host *h)
 {
 	int rc;
 
@@ -289,17 +289,17 @@ int bf_nvm_host_close(struct bf_nvm_host *h)
 	return rc;
 }
 
-void bf_nvm_host_abandon(struct bf_nvm_host *h)
+void bf_nvme_drv_host_abandon(struct bf_nvme_drv_host *h)
 {
 	free(h);
 }
 
-struct bf_nvm_ctrl *bf_nvm_host_ctrl(struct bf_nvm_host *h)
+struct bf_nvme_drv_ctrl *bf_nvme_drv_host_ctrl(struct bf_nvme_drv_host *h)
 {
 	return h->ctrl;
 }
 
-struct bf_nvm_qp *bf_nvm_host_qps(struct bf_nvm_host *h)
+struct bf_nvme_drv_qp *bf_nvme_drv_host_qps(struct bf_nvme_drv_host *h)
 {
 	return h->qps;
 }

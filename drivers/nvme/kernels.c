@@ -3,15 +3,15 @@
 
 #include <stddef.h>
 
-extern const struct bf_nvm_kernels bf_nvm_kernels_sim, bf_nvm_kernels_native;
+extern const struct bf_nvme_drv_kernels bf_nvme_drv_kernels_sim, bf_nvme_drv_kernels_native;
 
-const struct bf_nvm_kernels *bf_nvm_kernels(enum bf_platform_id platform)
+const struct bf_nvme_drv_kernels *bf_nvme_drv_kernels(enum bf_platform_id platform)
 {
 	switch (platform) {
 	case BF_PLATFORM_SIM:
-		return &bf_nvm_kernels_sim;
+		return &bf_nvme_drv_kernels_sim;
 	case BF_PLATFORM_NATIVE:
-		return &bf_nvm_kernels_native;
+		return &bf_nvme_drv_kernels_native;
 	case BF_PLATFORM_CUDA:
 	case BF_PLATFORM_HIP:
 		break;
@@ -19,15 +19,15 @@ const struct bf_nvm_kernels *bf_nvm_kernels(enum bf_platform_id platform)
 	return NULL;
 }
 
-uint64_t bf_nvm_data_stride(const struct bf_nvm_shape *s, uint32_t page)
+uint64_t bf_nvme_drv_data_stride(const struct bf_nvme_drv_shape *s, uint32_t page)
 {
 	return ((uint64_t)s->offset + s->bytes + page - 1) / page * page;
 }
 
 /* Lists of one page or less share pages; none is needed for two pages of data. */
-uint64_t bf_nvm_list_stride(const struct bf_nvm_shape *s, uint32_t page)
+uint64_t bf_nvme_drv_list_stride(const struct bf_nvme_drv_shape *s, uint32_t page)
 {
-	const uint64_t pages = bf_nvm_data_stride(s, page) / page;
+	const uint64_t pages = bf_nvme_drv_data_stride(s, page) / page;
 	const uint64_t room = page / 8 - 1; /* that a list page has besides the pointer to the next one */
 
 	if (pages <= 2)

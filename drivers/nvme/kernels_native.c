@@ -3,4 +3,4 @@
 
 #include "drivers/nvme/kernels_internal.h"
 
-const struct bf_nvm_kernels bf_nvm_kernels_native = BF_NVM_KERNEL_TABLE;
+const struct bf_nvme_drv_kernels bf_nvme_drv_kernels_native = BF_NVME_DRV_KERNEL_TABLE;

@@ -15,28 +15,29 @@
  * Data in pages of the controller's size, `step` apart from each other (a page, for contiguous memory; minus a page,
  * for memory that runs the other way), the first of them entered at `first`.
  */
-struct bf_nvm_pages {
+struct bf_nvme_drv_pages {
 	uint64_t first; /* I/O address of the first byte */
 	int64_t step;
 };
 
 /* I/O address of page `i` of the data, its beginning from 1 on. */
-BF_DEVICE uint64_t bf_nvm_page_at(const struct bf_nvm_ctrl *ctrl, const struct bf_nvm_pages *p, uint32_t i)
+BF_DEVICE uint64_t bf_nvme_drv_page_at(const struct bf_nvme_drv_ctrl *ctrl, const struct bf_nvme_drv_pages *p,
+				       uint32_t i)
 {
 	const uint64_t base =
-	    i && !(ctrl->bugs & BF_NVM_BUG_PRP_OFFSETS) ? p->first & ~(uint64_t)(ctrl->page - 1) : p->first;
+	    i && !(ctrl->bugs & BF_NVME_DRV_BUG_PRP_OFFSETS) ? p->first & ~(uint64_t)(ctrl->page - 1) : p->first;
 
 	return base + (uint64_t)((int64_t)i * p->step);
 }
 
 /* Pages that `bytes` of data touch, PRP1's included. */
-BF_DEVICE uint32_t bf_nvm_page_count(const struct bf_nvm_ctrl *ctrl, uint64_t first, uint64_t bytes)
+BF_DEVICE uint32_t bf_nvme_drv_page_count(const struct bf_nvme_drv_ctrl *ctrl, uint64_t first, uint64_t bytes)
 {
 	return (uint32_t)(((first & (ctrl->page - 1)) + bytes + ctrl->page - 1) / ctrl->page);
 }
 
 /* Bytes of list that `pages` pages of data need, when the list begins `offset` bytes into a page. */
-BF_DEVICE uint64_t bf_nvm_list_bytes(const struct bf_nvm_ctrl *ctrl, uint32_t pages, uint32_t offset)
+BF_DEVICE uint64_t bf_nvme_drv_list_bytes(const struct bf_nvme_drv_ctrl *ctrl, uint32_t pages, uint32_t offset)
 {
 	const uint32_t slots = ctrl->page / 8;
 	uint32_t room = slots - offset / 8;
@@ -52,40 +53,42 @@ BF_DEVICE uint64_t bf_nvm_list_bytes(const struct bf_nvm_ctrl *ctrl, uint32_t pa
 }
 
 /* Fills a list with pages 1 to `pages` - 1 of the data. `list` is contiguous, also over its pages. */
-BF_DEVICE void bf_nvm_list_store(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, const struct bf_nvm_pages *data,
-				 uint32_t pages, const struct bf_nvm_room *list)
+BF_DEVICE void bf_nvme_drv_list_store(struct bf_thread *t, const struct bf_nvme_drv_ctrl *ctrl,
+				      const struct bf_nvme_drv_pages *data, uint32_t pages,
+				      const struct bf_nvme_drv_room *list)
 {
 	uint64_t at = 0;
 
 	for (uint32_t i = 1; i < pages; i++, at += 8) {
 		const uint64_t next = list->ioaddr + at + 8;
 
-		if ((next & (ctrl->page - 1)) == 0 && i + 1 < pages && !(ctrl->bugs & BF_NVM_BUG_PRP_NO_CHAIN)) {
+		if ((next & (ctrl->page - 1)) == 0 && i + 1 < pages && !(ctrl->bugs & BF_NVME_DRV_BUG_PRP_NO_CHAIN)) {
 			bf_st_weak64(t, list->vaddr + at, next);
 			at += 8;
 		}
-		bf_st_weak64(t, list->vaddr + at, bf_nvm_page_at(ctrl, data, i));
+		bf_st_weak64(t, list->vaddr + at, bf_nvme_drv_page_at(ctrl, data, i));
 	}
 }
 
 /*
  * Gives the command its data pointer for `bytes` bytes; the list goes into `list` when there must be one. Returns 0, or
- * BF_NVM_FULL when it is too small for it.
+ * BF_NVME_DRV_FULL when it is too small for it.
  */
-BF_DEVICE int bf_nvm_prp(struct bf_thread *t, const struct bf_nvm_ctrl *ctrl, struct bf_nvm_cmd *c,
-			 const struct bf_nvm_pages *data, uint64_t bytes, const struct bf_nvm_room *list)
+BF_DEVICE int bf_nvme_drv_prp(struct bf_thread *t, const struct bf_nvme_drv_ctrl *ctrl, struct bf_nvme_drv_cmd *c,
+			      const struct bf_nvme_drv_pages *data, uint64_t bytes, const struct bf_nvme_drv_room *list)
 {
-	const uint32_t pages = bf_nvm_page_count(ctrl, data->first, bytes);
+	const uint32_t pages = bf_nvme_drv_page_count(ctrl, data->first, bytes);
 	const uint32_t offset = (uint32_t)list->ioaddr & (ctrl->page - 1);
 
 	if (pages <= 2) {
-		bf_nvm_cmd_data(c, data->first, pages == 2 ? bf_nvm_page_at(ctrl, data, 1) : 0);
+		bf_nvme_drv_cmd_data(c, data->first, pages == 2 ? bf_nvme_drv_page_at(ctrl, data, 1) : 0);
 		return 0;
 	}
-	if (bf_nvm_list_bytes(ctrl, pages, offset) > list->bytes)
-		return BF_NVM_FULL;
-	bf_nvm_list_store(t, ctrl, data, pages, list);
-	bf_nvm_cmd_data(c, data->first, ctrl->bugs & BF_NVM_BUG_PRP_LIST_OFFSET ? list->ioaddr - offset : list->ioaddr);
+	if (bf_nvme_drv_list_bytes(ctrl, pages, offset) > list->bytes)
+		return BF_NVME_DRV_FULL;
+	bf_nvme_drv_list_store(t, ctrl, data, pages, list);
+	bf_nvme_drv_cmd_data(c, data->first,
+			     ctrl->bugs & BF_NVME_DRV_BUG_PRP_LIST_OFFSET ? list->ioaddr - offset : list->ioaddr);
 	return 0;
 }
 

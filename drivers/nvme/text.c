@@ -8,12 +8,12 @@ static const struct {
 	int status;
 	const char *text;
 } statuses[] = {
-	{ BF_NVM_TIMEOUT, "no answer in time" },
-	{ BF_NVM_GONE, "registers read all ones: the device is gone" },
-	{ BF_NVM_FATAL, "controller fatal status" },
-	{ BF_NVM_UNSUITED, "the controller cannot do this" },
-	{ BF_NVM_STRAY, "a completion for a command that is not in flight" },
-	{ BF_NVM_FULL, "no room for the PRP list" },
+	{ BF_NVME_DRV_TIMEOUT, "no answer in time" },
+	{ BF_NVME_DRV_GONE, "registers read all ones: the device is gone" },
+	{ BF_NVME_DRV_FATAL, "controller fatal status" },
+	{ BF_NVME_DRV_UNSUITED, "the controller cannot do this" },
+	{ BF_NVME_DRV_STRAY, "a completion for a command that is not in flight" },
+	{ BF_NVME_DRV_FULL, "no room for the PRP list" },
 	{ BF_NVME_SC_SUCCESS, "success" },
 	{ BF_NVME_SC_INVALID_OPCODE, "invalid command opcode" },
 	{ BF_NVME_SC_INVALID_FIELD, "invalid field in command" },
@@ -46,7 +46,7 @@ static const struct {
 	{ BF_NVME_SC_DEALLOCATED, "deallocated or unwritten logical block" },
 };
 
-const char *bf_nvm_failure_text(int failure, char *buf, size_t cap)
+const char *bf_nvme_drv_failure_text(int failure, char *buf, size_t cap)
 {
 	for (size_t i = 0; i < BF_ARRAY_LEN(statuses); i++)
 		if (statuses[i].status == failure)
@@ -55,26 +55,26 @@ const char *bf_nvm_failure_text(int failure, char *buf, size_t cap)
 	return buf;
 }
 
-const char *bf_nvm_step_name(uint32_t step)
+const char *bf_nvme_drv_step_name(uint32_t step)
 {
-	static const char *const names[BF_NVM_STEPS] = {
-		[BF_NVM_STEP_START] = "start",
-		[BF_NVM_STEP_DISABLE] = "disable",
-		[BF_NVM_STEP_PAGE_SIZE] = "page size and queue sizes",
-		[BF_NVM_STEP_CMB] = "controller memory buffer",
-		[BF_NVM_STEP_ENABLE] = "enable",
-		[BF_NVM_STEP_IDENTIFY] = "Identify Controller",
-		[BF_NVM_STEP_NAMESPACES] = "Identify, namespace list",
-		[BF_NVM_STEP_NAMESPACE] = "Identify Namespace",
-		[BF_NVM_STEP_QUEUE_COUNT] = "Set Features, number of queues",
-		[BF_NVM_STEP_DBBUF] = "Doorbell Buffer Config",
-		[BF_NVM_STEP_CREATE_CQ] = "Create I/O Completion Queue",
-		[BF_NVM_STEP_CREATE_SQ] = "Create I/O Submission Queue",
-		[BF_NVM_STEP_READY] = "ready",
-		[BF_NVM_STEP_DELETE_SQ] = "Delete I/O Submission Queue",
-		[BF_NVM_STEP_DELETE_CQ] = "Delete I/O Completion Queue",
-		[BF_NVM_STEP_SHUTDOWN] = "shutdown",
+	static const char *const names[BF_NVME_DRV_STEPS] = {
+		[BF_NVME_DRV_STEP_START] = "start",
+		[BF_NVME_DRV_STEP_DISABLE] = "disable",
+		[BF_NVME_DRV_STEP_PAGE_SIZE] = "page size and queue sizes",
+		[BF_NVME_DRV_STEP_CMB] = "controller memory buffer",
+		[BF_NVME_DRV_STEP_ENABLE] = "enable",
+		[BF_NVME_DRV_STEP_IDENTIFY] = "Identify Controller",
+		[BF_NVME_DRV_STEP_NAMESPACES] = "Identify, namespace list",
+		[BF_NVME_DRV_STEP_NAMESPACE] = "Identify Namespace",
+		[BF_NVME_DRV_STEP_QUEUE_COUNT] = "Set Features, number of queues",
+		[BF_NVME_DRV_STEP_DBBUF] = "Doorbell Buffer Config",
+		[BF_NVME_DRV_STEP_CREATE_CQ] = "Create I/O Completion Queue",
+		[BF_NVME_DRV_STEP_CREATE_SQ] = "Create I/O Submission Queue",
+		[BF_NVME_DRV_STEP_READY] = "ready",
+		[BF_NVME_DRV_STEP_DELETE_SQ] = "Delete I/O Submission Queue",
+		[BF_NVME_DRV_STEP_DELETE_CQ] = "Delete I/O Completion Queue",
+		[BF_NVME_DRV_STEP_SHUTDOWN] = "shutdown",
 	};
 
-	return step < BF_NVM_STEPS ? names[step] : "?";
+	return step < BF_NVME_DRV_STEPS ? names[step] : "?";
 }

@@ -24,7 +24,7 @@
  * on), the HDP flush (not on gfx10.1), polls done twice (gfx9.0.x but 9.0.10, where one could return early) and the
  * least size (9.0.0 to 9.0.4, 9.0.12); amd_gpu_agent.cpp, CreateBlitSdma, for the largest copy.
  */
-static const struct bf_sdma_caps all[] = {
+static const struct bf_sdma_drv_caps all[] = {
 	{ .name = "v4", GFX9, .polls = 1, .copy_max = COPY_22 },
 	{ .name = "v5", GFX10, .copy_max = COPY_22 },
 	{ .name = "v6", GFX11 },
@@ -41,12 +41,12 @@ static const struct bf_sdma_caps all[] = {
 	{ .name = "gfx1250", .gen = BF_SDMA_V7_1, GFX12 },
 };
 
-const struct bf_sdma_caps *bf_sdma_caps_at(uint32_t i)
+const struct bf_sdma_drv_caps *bf_sdma_drv_caps_at(uint32_t i)
 {
 	return i < BF_ARRAY_LEN(all) ? &all[i] : NULL;
 }
 
-const struct bf_sdma_caps *bf_sdma_caps_of(enum bf_sdma_gen gen)
+const struct bf_sdma_drv_caps *bf_sdma_drv_caps_of(enum bf_sdma_gen gen)
 {
 	for (size_t i = 0; i < BF_ARRAY_LEN(all); i++)
 		if (all[i].gen == gen)

@@ -14,29 +14,29 @@
 
 struct queue {
 	struct bf_sdma_ring ring;
-	struct bf_sdma_writer *writer; /* in memory of the PE */
+	struct bf_sdma_drv_writer *writer; /* in memory of the PE */
 	bool created;
 };
 
-struct bf_sdma_host {
+struct bf_sdma_drv_host {
 	const struct bf_backend *backend;
 	struct bf_world *world;
 	struct bf_error *err;
-	struct bf_sdma_host_opts opts;
-	struct bf_sdma_caps caps;
+	struct bf_sdma_drv_host_opts opts;
+	struct bf_sdma_drv_caps caps;
 	uint32_t npes;
 	struct bf_memory *heap; /* [npes] */
 	struct queue *queues;   /* [npes * opts.queues] */
 };
 
-static struct queue *queue_of(const struct bf_sdma_host *h, uint32_t pe, uint32_t queue)
+static struct queue *queue_of(const struct bf_sdma_drv_host *h, uint32_t pe, uint32_t queue)
 {
 	return &h->queues[pe * h->opts.queues + queue];
 }
 
-static void fill_writer(const struct bf_sdma_host *h, struct queue *q)
+static void fill_writer(const struct bf_sdma_drv_host *h, struct queue *q)
 {
-	*q->writer = (struct bf_sdma_writer){
+	*q->writer = (struct bf_sdma_drv_writer){
 		.ring = q->ring.ring.ptr,
 		.bytes = q->ring.ring.size,
 		.rptr = q->ring.rptr.ptr,
@@ -52,7 +52,7 @@ static void fill_writer(const struct bf_sdma_host *h, struct queue *q)
 	};
 }
 
-static int create_queue(struct bf_sdma_host *h, uint32_t pe, struct queue *q)
+static int create_queue(struct bf_sdma_drv_host *h, uint32_t pe, struct queue *q)
 {
 	int rc = h->backend->sdma_create(h->world, pe, &q->ring);
 
@@ -67,7 +67,7 @@ static int create_queue(struct bf_sdma_host *h, uint32_t pe, struct queue *q)
  * Read and write pointer lie on pages of their own: newer kernels want each in a mapping of exactly one page (Linux
  * kfd_queue.c).
  */
-static int open_queue(struct bf_sdma_host *h, uint32_t pe, uint32_t index)
+static int open_queue(struct bf_sdma_drv_host *h, uint32_t pe, uint32_t index)
 {
 	const struct bf_backend *be = h->backend;
 	struct queue *q = queue_of(h, pe, index);
@@ -98,7 +98,7 @@ static int open_queue(struct bf_sdma_host *h, uint32_t pe, uint32_t index)
 	return create_queue(h, pe, q);
 }
 
-static int check_opts(const struct bf_backend *backend, const struct bf_sdma_host_opts *o, struct bf_error *err)
+static int check_opts(const struct bf_backend *backend, const struct bf_sdma_drv_host_opts *o, struct bf_error *err)
 {
 	if (!backend->sdma_create)
 		return bf_fail(err, -ENOTSUP, "backend %s has no copy engines", backend->name);
@@ -110,10 +110,10 @@ static int check_opts(const struct bf_backend *backend, const struct bf_sdma_hos
 	return 0;
 }
 
-int bf_sdma_host_open(const struct bf_backend *backend, struct bf_world *world, uint32_t npes,
-		      const struct bf_sdma_host_opts *opts, struct bf_error *err, struct bf_sdma_host **out)
+int bf_sdma_drv_host_open(const struct bf_backend *backend, struct bf_world *world, uint32_t npes,
+			  const struct bf_sdma_drv_host_opts *opts, struct bf_error *err, struct bf_sdma_drv_host **out)
 {
-	struct bf_sdma_host *h;
+	struct bf_sdma_drv_host *h;
 	int rc = check_opts(backend, opts, err);
 
 	*out = NULL;
@@ -138,18 +138,18 @@ int bf_sdma_host_open(const struct bf_backend *backend, struct bf_world *world, 
 			rc = open_queue(h, pe, i);
 	}
 	if (rc) {
-		bf_sdma_host_close(h);
+		bf_sdma_drv_host_close(h);
 		return rc;
 	}
 	*out = h;
 	return 0;
 }
 
-void bf_sdma_host_close(struct bf_sdma_host *h)
+void bf_sdma_drv_host_close(struct bf_sdma_drv_host *h)
 {
 	if (!h)
 		return;
-	for (uint32_t i = h->opts.bugs & BF_SDMA_BUG_LEAK ? 1 : 0; h->queues && i < h->npes * h->opts.queues; i++)
+	for (uint32_t i = h->opts.bugs & BF_SDMA_DRV_BUG_LEAK ? 1 : 0; h->queues && i < h->npes * h->opts.queues; i++)
 		if (h->queues[i].created)
 			h->backend->sdma_destroy(h->world, i / h->opts.queues, h->queues[i].ring.id);
 	free(h->queues);
@@ -157,36 +157,36 @@ void bf_sdma_host_close(struct bf_sdma_host *h)
 	free(h);
 }
 
-struct bf_sdma_writer *bf_sdma_host_writer(struct bf_sdma_host *h, uint32_t pe, uint32_t queue)
+struct bf_sdma_drv_writer *bf_sdma_drv_host_writer(struct bf_sdma_drv_host *h, uint32_t pe, uint32_t queue)
 {
 	return queue_of(h, pe, queue)->writer;
 }
 
-const struct bf_sdma_ring *bf_sdma_host_ring(const struct bf_sdma_host *h, uint32_t pe, uint32_t queue)
+const struct bf_sdma_ring *bf_sdma_drv_host_ring(const struct bf_sdma_drv_host *h, uint32_t pe, uint32_t queue)
 {
 	return &queue_of(h, pe, queue)->ring;
 }
 
-struct bf_memory bf_sdma_host_heap(const struct bf_sdma_host *h, uint32_t pe)
+struct bf_memory bf_sdma_drv_host_heap(const struct bf_sdma_drv_host *h, uint32_t pe)
 {
 	return h->heap[pe];
 }
 
-int bf_sdma_host_pause(struct bf_sdma_host *h, uint32_t pe, uint32_t queue)
+int bf_sdma_drv_host_pause(struct bf_sdma_drv_host *h, uint32_t pe, uint32_t queue)
 {
 	const struct bf_memory none = { 0 };
 
 	return h->backend->sdma_update(h->world, pe, queue_of(h, pe, queue)->ring.id, &none);
 }
 
-int bf_sdma_host_resume(struct bf_sdma_host *h, uint32_t pe, uint32_t queue)
+int bf_sdma_drv_host_resume(struct bf_sdma_drv_host *h, uint32_t pe, uint32_t queue)
 {
 	const struct queue *q = queue_of(h, pe, queue);
 
 	return h->backend->sdma_update(h->world, pe, q->ring.id, &q->ring.ring);
 }
 
-int bf_sdma_host_reset(struct bf_sdma_host *h, uint32_t pe, uint32_t queue)
+int bf_sdma_drv_host_reset(struct bf_sdma_drv_host *h, uint32_t pe, uint32_t queue)
 {
 	struct queue *q = queue_of(h, pe, queue);
 	int rc = h->backend->sdma_destroy(h->world, pe, q->ring.id);

@@ -3,4 +3,4 @@
 
 #include "drivers/sdma/kernels_internal.h"
 
-bf_kernel_fn *const bf_sdma_kernel_sim = bf_sdma_run_kernel;
+bf_kernel_fn *const bf_sdma_drv_kernel_sim = bf_sdma_drv_run_kernel;

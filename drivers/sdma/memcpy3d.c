@@ -143,9 +143,9 @@ static void choose(struct bf_hip_plan *plan, enum bf_hip_path path, const char *
 	plan->why = why;
 }
 
-static uint32_t packets_of(const struct bf_hip_plan *plan, const struct bf_sdma_caps *caps)
+static uint32_t packets_of(const struct bf_hip_plan *plan, const struct bf_sdma_drv_caps *caps)
 {
-	struct bf_sdma_body measure;
+	struct bf_sdma_drv_body measure;
 
 	bf_sdma_body_begin(&measure, caps, 0, NULL, 0);
 	bf_hip_packets(plan, &measure);
@@ -153,9 +153,9 @@ static uint32_t packets_of(const struct bf_hip_plan *plan, const struct bf_sdma_
 }
 
 /* The rect as it is asked for: offsets are zero, and both starts are part of the bases. */
-static void fold(const struct bf_hip_plan *plan, struct bf_sdma_rect *r)
+static void fold(const struct bf_hip_plan *plan, struct bf_sdma_drv_rect *r)
 {
-	*r = (struct bf_sdma_rect){
+	*r = (struct bf_sdma_drv_rect){
 		.src = { plan->src.va + plan->src.start, plan->src.row_pitch, plan->src.slice_pitch },
 		.dst = { plan->dst.va + plan->dst.start, plan->dst.row_pitch, plan->dst.slice_pitch },
 		.range = { plan->width, plan->height, plan->depth },
@@ -166,10 +166,10 @@ static void fold(const struct bf_hip_plan *plan, struct bf_sdma_rect *r)
  * An engine's copy: one rect when all four pitches are multiples of 4, else a linear copy for each row. A start that is
  * no multiple of 4 gets as far as the engine's checks, which refuse it; then a shader does the copy.
  */
-static void choose_engine(struct bf_hip_plan *plan, const struct bf_sdma_caps *caps)
+static void choose_engine(struct bf_hip_plan *plan, const struct bf_sdma_drv_caps *caps)
 {
-	struct bf_sdma_body measure;
-	struct bf_sdma_rect r;
+	struct bf_sdma_drv_body measure;
+	struct bf_sdma_drv_rect r;
 
 	if ((plan->src.row_pitch | plan->src.slice_pitch | plan->dst.row_pitch | plan->dst.slice_pitch) % 4) {
 		choose(plan, BF_HIP_PATH_ROWS, "a pitch or slice is no multiple of 4");
@@ -179,8 +179,8 @@ static void choose_engine(struct bf_hip_plan *plan, const struct bf_sdma_caps *c
 	fold(plan, &r);
 	bf_sdma_body_begin(&measure, caps, 0, NULL, 0);
 	plan->refused = bf_sdma_rect_copy(&measure, &r);
-	if (plan->refused != BF_SDMA_RECT_OK) {
-		choose(plan, BF_HIP_PATH_SHADER, bf_sdma_rect_error_name(plan->refused));
+	if (plan->refused != BF_SDMA_DRV_RECT_OK) {
+		choose(plan, BF_HIP_PATH_SHADER, bf_sdma_drv_rect_error_name(plan->refused));
 		return;
 	}
 	choose(plan, BF_HIP_PATH_RECT, NULL);
@@ -231,9 +231,9 @@ int bf_hip_plan(const struct bf_hip_memcpy3d *d, const struct bf_hip_plan_opts *
 	return 0;
 }
 
-void bf_hip_packets(const struct bf_hip_plan *plan, struct bf_sdma_body *body)
+void bf_hip_packets(const struct bf_hip_plan *plan, struct bf_sdma_drv_body *body)
 {
-	struct bf_sdma_rect r;
+	struct bf_sdma_drv_rect r;
 
 	if (plan->path == BF_HIP_PATH_RECT) {
 		fold(plan, &r);

@@ -99,7 +99,7 @@ struct bf_hip_buffer_rect {
 struct bf_hip_plan {
 	enum bf_hip_path path;
 	const char *why;                       /* what led away from the rect path; NULL when nothing did */
-	enum bf_sdma_rect_error refused;       /* by the rect path, with path SHADER */
+	enum bf_sdma_drv_rect_error refused;   /* by the rect path, with path SHADER */
 	enum bf_hip_memory src_type, dst_type; /* resolved */
 	struct bf_hip_buffer_rect src, dst;
 	uint32_t width, height, depth; /* bytes, rows, slices */
@@ -109,7 +109,7 @@ struct bf_hip_plan {
 };
 
 struct bf_hip_plan_opts {
-	const struct bf_sdma_caps *caps;
+	const struct bf_sdma_drv_caps *caps;
 	bf_hip_resolve_fn *resolve;
 	void *resolve_arg;
 	bool d2d_by_engine; /* device to device: the engine as well, instead of a shader as HIP does */
@@ -123,6 +123,6 @@ int bf_hip_plan(const struct bf_hip_memcpy3d *d, const struct bf_hip_plan_opts *
 		struct bf_error *err);
 
 /* Adds the packets of a plan with path RECT or ROWS to the body; nothing for the others. */
-void bf_hip_packets(const struct bf_hip_plan *plan, struct bf_sdma_body *body);
+void bf_hip_packets(const struct bf_hip_plan *plan, struct bf_sdma_drv_body *body);
 
 #endif

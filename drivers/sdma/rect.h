@@ -11,35 +11,35 @@
 #include "drivers/sdma/sdma.h"
 
 /* hsa_pitched_ptr_t and hsa_dim3_t. Pitch, slice and x in bytes, y in rows, z in slices. */
-struct bf_sdma_pitched {
+struct bf_sdma_drv_pitched {
 	uint64_t base, pitch, slice;
 };
-struct bf_sdma_dim3 {
+struct bf_sdma_drv_dim3 {
 	uint32_t x, y, z;
 };
 
-struct bf_sdma_rect {
-	struct bf_sdma_pitched src, dst;
-	struct bf_sdma_dim3 src_off, dst_off, range;
+struct bf_sdma_drv_rect {
+	struct bf_sdma_drv_pitched src, dst;
+	struct bf_sdma_drv_dim3 src_off, dst_off, range;
 };
 
-enum bf_sdma_rect_error {
-	BF_SDMA_RECT_OK,
-	BF_SDMA_RECT_BASE_ALIGN,
-	BF_SDMA_RECT_PITCH_ALIGN,
-	BF_SDMA_RECT_SLICE_ALIGN,
-	BF_SDMA_RECT_WIDTH_RANGE,
-	BF_SDMA_RECT_HEIGHT_RANGE,
-	BF_SDMA_RECT_SLICE_NEEDED,
-	BF_SDMA_RECT_PITCH_LIMIT,
-	BF_SDMA_RECT_SLICE_LIMIT,
-	BF_SDMA_RECT_ERRORS
+enum bf_sdma_drv_rect_error {
+	BF_SDMA_DRV_RECT_OK,
+	BF_SDMA_DRV_RECT_BASE_ALIGN,
+	BF_SDMA_DRV_RECT_PITCH_ALIGN,
+	BF_SDMA_DRV_RECT_SLICE_ALIGN,
+	BF_SDMA_DRV_RECT_WIDTH_RANGE,
+	BF_SDMA_DRV_RECT_HEIGHT_RANGE,
+	BF_SDMA_DRV_RECT_SLICE_NEEDED,
+	BF_SDMA_DRV_RECT_PITCH_LIMIT,
+	BF_SDMA_DRV_RECT_SLICE_LIMIT,
+	BF_SDMA_DRV_RECT_ERRORS
 };
 /* "base_align" and so on; "ok". */
-const char *bf_sdma_rect_error_name(enum bf_sdma_rect_error e);
+const char *bf_sdma_drv_rect_error_name(enum bf_sdma_drv_rect_error e);
 
 /* One packet: raw field values as encoded, minus one and truncated already. */
-struct bf_sdma_tile {
+struct bf_sdma_drv_tile {
 	uint64_t sbase, dbase; /* dword aligned */
 	uint32_t element;      /* log2 of bytes */
 	uint32_t soff, doff;   /* x offsets, elements */
@@ -64,32 +64,32 @@ BF_FN uint32_t bf_sdma_rect_min(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-BF_FN int bf_sdma_rect_too_high(const struct bf_sdma_pitched *p, const struct bf_sdma_dim3 *off, uint32_t rows)
+BF_FN int bf_sdma_rect_too_high(const struct bf_sdma_drv_pitched *p, const struct bf_sdma_drv_dim3 *off, uint32_t rows)
 {
 	return p->slice && (!p->pitch || (uint64_t)off->y + rows > p->slice / p->pitch);
 }
 
 /* The checks before anything else. Overlap and the range along z are not among them. */
-BF_FN enum bf_sdma_rect_error bf_sdma_rect_check(const struct bf_sdma_rect *r)
+BF_FN enum bf_sdma_drv_rect_error bf_sdma_rect_check(const struct bf_sdma_drv_rect *r)
 {
-	const struct bf_sdma_pitched *s = &r->src, *d = &r->dst;
+	const struct bf_sdma_drv_pitched *s = &r->src, *d = &r->dst;
 
 	if (s->base % 4 || d->base % 4)
-		return BF_SDMA_RECT_BASE_ALIGN;
+		return BF_SDMA_DRV_RECT_BASE_ALIGN;
 	if (s->pitch % 4 || d->pitch % 4)
-		return BF_SDMA_RECT_PITCH_ALIGN;
+		return BF_SDMA_DRV_RECT_PITCH_ALIGN;
 	if (s->slice % 4 || d->slice % 4)
-		return BF_SDMA_RECT_SLICE_ALIGN;
+		return BF_SDMA_DRV_RECT_SLICE_ALIGN;
 	if ((uint64_t)r->src_off.x + r->range.x > s->pitch || (uint64_t)r->dst_off.x + r->range.x > d->pitch)
-		return BF_SDMA_RECT_WIDTH_RANGE;
+		return BF_SDMA_DRV_RECT_WIDTH_RANGE;
 	if (bf_sdma_rect_too_high(s, &r->src_off, r->range.y) || bf_sdma_rect_too_high(d, &r->dst_off, r->range.y))
-		return BF_SDMA_RECT_HEIGHT_RANGE;
+		return BF_SDMA_DRV_RECT_HEIGHT_RANGE;
 	if (r->range.z > 1 && (!s->slice || !d->slice))
-		return BF_SDMA_RECT_SLICE_NEEDED;
-	return BF_SDMA_RECT_OK;
+		return BF_SDMA_DRV_RECT_SLICE_NEEDED;
+	return BF_SDMA_DRV_RECT_OK;
 }
 
-BF_FN void bf_sdma_rect_side_xz(struct bf_sdma_pitched *p, struct bf_sdma_dim3 *off)
+BF_FN void bf_sdma_rect_side_xz(struct bf_sdma_drv_pitched *p, struct bf_sdma_drv_dim3 *off)
 {
 	p->base += off->y * p->pitch + off->z * p->slice;
 	p->slice = p->pitch;
@@ -101,7 +101,7 @@ BF_FN void bf_sdma_rect_side_xz(struct bf_sdma_pitched *p, struct bf_sdma_dim3 *
  * Rows too far apart for a pitch are copied as slices of one row each. The test is on bytes: a large element might have
  * made the pitch fit.
  */
-BF_FN void bf_sdma_rect_xz(struct bf_sdma_rect *r, const struct bf_sdma_caps *caps)
+BF_FN void bf_sdma_rect_xz(struct bf_sdma_drv_rect *r, const struct bf_sdma_drv_caps *caps)
 {
 	const uint64_t most = 1ull << caps->pitch_bits;
 
@@ -114,17 +114,17 @@ BF_FN void bf_sdma_rect_xz(struct bf_sdma_rect *r, const struct bf_sdma_caps *ca
 }
 
 /* Where the cutting stands: the next tile starts at (x, y, z) of the range. */
-struct bf_sdma_tiles {
-	const struct bf_sdma_rect *rect;
-	const struct bf_sdma_caps *caps;
+struct bf_sdma_drv_tiles {
+	const struct bf_sdma_drv_rect *rect;
+	const struct bf_sdma_drv_caps *caps;
 	uint32_t cap; /* largest element in which pitches and slices are whole */
 	uint32_t x;
 	uint64_t y, z;
 };
 
 /* Starts cutting. The limits are tested with the smallest element that any tile may need, over the whole width. */
-BF_FN enum bf_sdma_rect_error bf_sdma_tiles_begin(struct bf_sdma_tiles *it, const struct bf_sdma_rect *r,
-						  const struct bf_sdma_caps *caps)
+BF_FN enum bf_sdma_drv_rect_error bf_sdma_tiles_begin(struct bf_sdma_drv_tiles *it, const struct bf_sdma_drv_rect *r,
+						      const struct bf_sdma_drv_caps *caps)
 {
 	uint32_t cap = bf_sdma_rect_min(bf_sdma_rect_align(r->src.pitch), bf_sdma_rect_align(r->dst.pitch)), worst;
 
@@ -140,11 +140,11 @@ BF_FN enum bf_sdma_rect_error bf_sdma_tiles_begin(struct bf_sdma_tiles *it, cons
 	it->x = 0;
 	it->y = it->z = 0;
 	if (r->src.pitch >> worst > 1ull << caps->pitch_bits || r->dst.pitch >> worst > 1ull << caps->pitch_bits)
-		return BF_SDMA_RECT_PITCH_LIMIT;
+		return BF_SDMA_DRV_RECT_PITCH_LIMIT;
 	if (r->range.z != 1 &&
 	    (r->src.slice >> worst > 1ull << caps->slice_bits || r->dst.slice >> worst > 1ull << caps->slice_bits))
-		return BF_SDMA_RECT_SLICE_LIMIT;
-	return BF_SDMA_RECT_OK;
+		return BF_SDMA_DRV_RECT_SLICE_LIMIT;
+	return BF_SDMA_DRV_RECT_OK;
 }
 
 /* Low `bits` bits of `v` units of 2^element bytes, less one. */
@@ -153,8 +153,8 @@ BF_FN uint32_t bf_sdma_tile_less_one(uint64_t v, uint32_t element, uint32_t bits
 	return (uint32_t)(((v >> element) - 1) & ((1ull << bits) - 1));
 }
 
-BF_FN uint64_t bf_sdma_tile_address(const struct bf_sdma_pitched *p, const struct bf_sdma_dim3 *off,
-				    const struct bf_sdma_tiles *it)
+BF_FN uint64_t bf_sdma_tile_address(const struct bf_sdma_drv_pitched *p, const struct bf_sdma_drv_dim3 *off,
+				    const struct bf_sdma_drv_tiles *it)
 {
 	/* Rows and slices are added in 32 bits. */
 	return p->base + off->x + it->x + (uint64_t)(uint32_t)(off->y + it->y) * p->pitch +
@@ -162,10 +162,10 @@ BF_FN uint64_t bf_sdma_tile_address(const struct bf_sdma_pitched *p, const struc
 }
 
 /* The next tile: x first, then y, then z. Returns 0 at the end. */
-BF_FN int bf_sdma_tiles_next(struct bf_sdma_tiles *it, struct bf_sdma_tile *out)
+BF_FN int bf_sdma_tiles_next(struct bf_sdma_drv_tiles *it, struct bf_sdma_drv_tile *out)
 {
-	const struct bf_sdma_rect *r = it->rect;
-	const struct bf_sdma_caps *caps = it->caps;
+	const struct bf_sdma_drv_rect *r = it->rect;
+	const struct bf_sdma_drv_caps *caps = it->caps;
 	const uint32_t most_xy = 1u << caps->xy_bits, most_z = 1u << caps->z_bits;
 	uint32_t left, start, element, count;
 	uint64_t sbase, dbase;

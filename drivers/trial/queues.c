@@ -89,7 +89,7 @@ int bf_trial_mlx5_queue(struct bf_trial *t, uint32_t pe, uint32_t peer, uint32_t
 int bf_trial_nvme(struct bf_trial *t, uint32_t pe, const struct bf_trial_nvme_opts *opts)
 {
 	const struct bf_trial_nvme_opts zero = { 0 }, *o = opts ? opts : &zero;
-	const struct bf_nvm_host_opts host = {
+	const struct bf_nvme_drv_host_opts host = {
 		.nqps = o->queues ? o->queues : 1,
 		.entries = o->entries,
 		.place = o->place,
@@ -98,7 +98,7 @@ int bf_trial_nvme(struct bf_trial *t, uint32_t pe, const struct bf_trial_nvme_op
 	if (pe >= t->npes || t->nvme[pe])
 		return bf_trial_fail(t, -EINVAL, "PE %u %s", pe,
 				     pe < t->npes ? "has its NVMe queues already" : "is not there");
-	if (bf_nvm_host_open(t->be, t->world, pe, &host, &t->err, &t->nvme[pe]))
+	if (bf_nvme_drv_host_open(t->be, t->world, pe, &host, &t->err, &t->nvme[pe]))
 		return bf_trial_fail(t, t->err.code ? t->err.code : -EIO, "NVMe queues: %s", t->err.text);
 	t->nvme_queues[pe] = host.nqps;
 	return 0;
@@ -106,14 +106,14 @@ int bf_trial_nvme(struct bf_trial *t, uint32_t pe, const struct bf_trial_nvme_op
 
 int bf_trial_nvme_queue(struct bf_trial *t, uint32_t pe, uint32_t i, struct bf_trial_nvme_queue *out)
 {
-	const struct bf_nvm_ctrl *ctrl;
-	const struct bf_nvm_qp *qp;
+	const struct bf_nvme_drv_ctrl *ctrl;
+	const struct bf_nvme_drv_qp *qp;
 
 	memset(out, 0, sizeof(*out));
 	if (pe >= t->npes || !t->nvme[pe] || i >= t->nvme_queues[pe])
 		return bf_trial_fail(t, -EINVAL, "PE %u has no NVMe queue pair %u", pe, i);
-	ctrl = bf_nvm_host_ctrl(t->nvme[pe]);
-	qp = &bf_nvm_host_qps(t->nvme[pe])[i];
+	ctrl = bf_nvme_drv_host_ctrl(t->nvme[pe]);
+	qp = &bf_nvme_drv_host_qps(t->nvme[pe])[i];
 	*out = (struct bf_trial_nvme_queue){
 		.id = qp->sq.no,
 		.entries = qp->sq.entries,
@@ -132,9 +132,9 @@ void bf_trial_close_queues(struct bf_trial *t, bool ended)
 {
 	for (uint32_t pe = 0; t->nvme && pe < t->npes; pe++) {
 		if (ended)
-			bf_nvm_host_close(t->nvme[pe]);
+			bf_nvme_drv_host_close(t->nvme[pe]);
 		else
-			bf_nvm_host_abandon(t->nvme[pe]);
+			bf_nvme_drv_host_abandon(t->nvme[pe]);
 	}
 	bf_ibgda_host_close(t->mlx5);
 }

@@ -5,7 +5,7 @@
 #include "drivers/trial/trial.h"
 
 struct bf_ibgda_host;
-struct bf_nvm_host;
+struct bf_nvme_drv_host;
 
 /* All that one run depends on. */
 struct bf_trial_choice {
@@ -26,9 +26,9 @@ struct bf_trial {
 	char reason[256];    /* the first one; "" */
 	struct bf_ibgda_host *mlx5;
 	uint64_t heap_bytes;
-	uint32_t grids;            /* of PTX so far */
-	struct bf_nvm_host **nvme; /* [npes] */
-	uint32_t *nvme_queues;     /* [npes] */
+	uint32_t grids;                 /* of PTX so far */
+	struct bf_nvme_drv_host **nvme; /* [npes] */
+	uint32_t *nvme_queues;          /* [npes] */
 };
 
 /* One run. `records` (may be NULL) gets everything. Always fills in `result`, but for `runs` and `text`. */

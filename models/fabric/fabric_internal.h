@@ -13,7 +13,7 @@
 BF_STATIC_ASSERT(offsetof(struct bf_packet, data) == 64, "packet head");
 
 /* What became of a frame: `verdict` of its records. */
-enum bf_verdict {
+enum bf_fabric_verdict {
 	BF_FRAME_OK,
 	BF_FRAME_DROPPED,
 	BF_FRAME_CORRUPTED,
@@ -143,7 +143,7 @@ void bf_port_on_restore(struct bf_event *ev);
 void bf_port_on_outage(struct bf_event *ev);
 
 /* A frame that nobody gets: recorded at `actor`, counted for its sender, freed. */
-void bf_frame_lose(uint32_t actor, struct bf_packet *pkt, uint8_t dir, enum bf_verdict verdict);
+void bf_frame_lose(uint32_t actor, struct bf_packet *pkt, uint8_t dir, enum bf_fabric_verdict verdict);
 
 /* Destination QP of a RoCEv2 frame, 0 of others. */
 uint32_t bf_frame_queue(const struct bf_packet *pkt);

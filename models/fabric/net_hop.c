@@ -152,7 +152,7 @@ uint64_t bf_hop_free_ps(const struct bf_hop *h)
 	return (h->wire ? h->done.when : sim_of(h)->now_ps) + (h->bytes - wire) * h->ps_per_kib / 1024;
 }
 
-void bf_hop_lose(struct bf_hop *h, struct bf_packet *pkt, enum bf_verdict verdict)
+void bf_hop_lose(struct bf_hop *h, struct bf_packet *pkt, enum bf_fabric_verdict verdict)
 {
 	h->load.dropped++;
 	bf_frame_lose(h->actor, pkt, BF_DIR_RX, verdict);

@@ -137,7 +137,7 @@ void bf_hop_queue(struct bf_hop *h, struct bf_packet *pkt);
 void bf_hop_set(struct bf_hop *h, bool up);            /* this direction, at its sender */
 void bf_hop_cut_or_restore(struct bf_hop *h, bool up); /* the same of a switch's; the other end is told */
 void bf_hop_take_pause(struct bf_packet *pkt);         /* at the sender of pkt->hop */
-void bf_hop_lose(struct bf_hop *h, struct bf_packet *pkt, enum bf_verdict verdict);
+void bf_hop_lose(struct bf_hop *h, struct bf_packet *pkt, enum bf_fabric_verdict verdict);
 /* Cuts it for a time; 0: BF_FABRIC_OUTAGE_PS. */
 void bf_hop_begin_outage(struct bf_hop *h, uint64_t delay_ps);
 void bf_hop_load(const struct bf_hop *h, struct bf_fabric_link *out);

@@ -31,7 +31,7 @@ struct bf_held {
 struct bf_peer {
 	uint32_t slot;
 	int fd; /* control socket, -1: not connected */
-	struct bf_ring ring;
+	struct bf_shm_ring ring;
 	struct bf_door *door; /* NULL until it has answered */
 	bool touched;         /* has frames that it was not told of */
 	struct bf_peer *next_touched;
@@ -46,7 +46,7 @@ struct bf_peer {
 struct bf_source {
 	int fd; /* -1: it is gone, and what it left is being taken */
 	uint32_t slot;
-	struct bf_ring ring; /* mapped after its greeting */
+	struct bf_shm_ring ring; /* mapped after its greeting */
 	struct bf_door *door;
 };
 
@@ -96,7 +96,7 @@ void bf_peer_release(struct bf_outside *o);                      /* what is held
 void bf_peer_flush(struct bf_outside *o);                        /* tells those who have got something */
 void bf_peer_gone(struct bf_outside *o, struct bf_peer *p);      /* held frames are lost */
 void bf_peer_free(struct bf_outside *o, struct bf_peer *p);
-void bf_outside_lose(struct bf_outside *o, struct bf_packet *pkt, enum bf_verdict verdict);
+void bf_outside_lose(struct bf_outside *o, struct bf_packet *pkt, enum bf_fabric_verdict verdict);
 
 /* outside_meet.c. */
 int bf_meet_open(struct bf_outside *o); /* takes a slot and listens */

@@ -11,7 +11,7 @@
 
 #define RETRY_NS 1000000ull /* where nobody was we look again after a millisecond */
 
-void bf_outside_lose(struct bf_outside *o, struct bf_packet *pkt, enum bf_verdict verdict)
+void bf_outside_lose(struct bf_outside *o, struct bf_packet *pkt, enum bf_fabric_verdict verdict)
 {
 	o->count.lost++;
 	bf_frame_lose(pkt->from->info.actor, pkt, BF_DIR_TX, verdict);

@@ -49,7 +49,7 @@ static uint64_t sealed_size(int fd)
 	return (uint64_t)st.st_size;
 }
 
-static int map(struct bf_ring *r, int fd, uint32_t size)
+static int map(struct bf_shm_ring *r, int fd, uint32_t size)
 {
 	size_t all = BF_RING_HEAD + 2 * (size_t)size;
 	int prot = PROT_READ | PROT_WRITE;
@@ -71,7 +71,7 @@ static int map(struct bf_ring *r, int fd, uint32_t size)
 	return 0;
 }
 
-int bf_ring_create(struct bf_ring *r, uint32_t size, int *fd)
+int bf_ring_create(struct bf_shm_ring *r, uint32_t size, int *fd)
 {
 	uint32_t rounded = BF_RING_MIN;
 	int rc;
@@ -87,7 +87,7 @@ int bf_ring_create(struct bf_ring *r, uint32_t size, int *fd)
 	return rc;
 }
 
-int bf_ring_map(struct bf_ring *r, int fd)
+int bf_ring_map(struct bf_shm_ring *r, int fd)
 {
 	uint64_t size = sealed_size(fd) - BF_RING_HEAD;
 
@@ -96,7 +96,7 @@ int bf_ring_map(struct bf_ring *r, int fd)
 	return map(r, fd, (uint32_t)size);
 }
 
-void bf_ring_unmap(struct bf_ring *r)
+void bf_ring_unmap(struct bf_shm_ring *r)
 {
 	if (r->shared)
 		munmap(r->shared, BF_RING_HEAD + 2 * (size_t)r->size);
@@ -104,7 +104,7 @@ void bf_ring_unmap(struct bf_ring *r)
 }
 
 /* True when `need` bytes are free. An index that is none leaves `other` more than a ring away. */
-static bool has_room(struct bf_ring *r, uint32_t need)
+static bool has_room(struct bf_shm_ring *r, uint32_t need)
 {
 	if (BF_LIKELY(r->at + need - r->other <= r->size))
 		return true;
@@ -112,7 +112,7 @@ static bool has_room(struct bf_ring *r, uint32_t need)
 	return r->at - r->other <= r->size && r->at + need - r->other <= r->size;
 }
 
-int bf_ring_put(struct bf_ring *r, const void *frame, uint32_t len)
+int bf_ring_put(struct bf_shm_ring *r, const void *frame, uint32_t len)
 {
 	uint32_t need = entry_size(len);
 	uint8_t *to = r->bytes + (r->at & (r->size - 1));
@@ -127,20 +127,20 @@ int bf_ring_put(struct bf_ring *r, const void *frame, uint32_t len)
 	return 0;
 }
 
-void bf_ring_show(struct bf_ring *r)
+void bf_ring_show(struct bf_shm_ring *r)
 {
 	__atomic_store_n(&r->shared->tail, r->at, __ATOMIC_RELEASE);
 	r->shown = r->at;
 }
 
-bool bf_ring_want(struct bf_ring *r)
+bool bf_ring_want(struct bf_shm_ring *r)
 {
 	__atomic_store_n(&r->shared->want, 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* either we see the room, or the consumer sees that we want it */
 	return has_room(r, entry_size(BF_PACKET_MAX));
 }
 
-int bf_ring_take(struct bf_ring *r, void *frame)
+int bf_ring_take(struct bf_shm_ring *r, void *frame)
 {
 	const uint8_t *from = r->bytes + (r->at & (r->size - 1));
 	uint64_t there = r->other - r->at;
@@ -162,7 +162,7 @@ int bf_ring_take(struct bf_ring *r, void *frame)
 	return (int)len;
 }
 
-bool bf_ring_show_taken(struct bf_ring *r)
+bool bf_ring_show_taken(struct bf_shm_ring *r)
 {
 	if (r->shown == r->at)
 		return false;
@@ -176,7 +176,7 @@ bool bf_ring_show_taken(struct bf_ring *r)
 	return __atomic_exchange_n(&r->shared->want, 0, __ATOMIC_ACQ_REL) != 0;
 }
 
-bool bf_ring_empty(struct bf_ring *r)
+bool bf_ring_empty(struct bf_shm_ring *r)
 {
 	return r->other == r->at && __atomic_load_n(&r->shared->tail, __ATOMIC_ACQUIRE) == r->at;
 }

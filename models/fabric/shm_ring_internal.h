@@ -23,7 +23,7 @@ struct bf_ring_head {
 	uint32_t want __attribute__((aligned(64))); /* the producer waits for room */
 };
 
-struct bf_ring {
+struct bf_shm_ring {
 	struct bf_ring_head *shared; /* NULL: no ring */
 	uint8_t *bytes;
 	uint32_t size;  /* a power of two */
@@ -33,29 +33,29 @@ struct bf_ring {
 };
 
 /* The producer's: memory for `size` bytes (rounded up) and a descriptor to hand over. 0 or a negative errno. */
-int bf_ring_create(struct bf_ring *r, uint32_t size, int *fd);
+int bf_ring_create(struct bf_shm_ring *r, uint32_t size, int *fd);
 
 /* The consumer's: -EBADMSG for a descriptor that is no ring, or one whose size could still change; `fd` stays open. */
-int bf_ring_map(struct bf_ring *r, int fd);
-void bf_ring_unmap(struct bf_ring *r);
+int bf_ring_map(struct bf_shm_ring *r, int fd);
+void bf_ring_unmap(struct bf_shm_ring *r);
 
 /*
  * Producer. Puts a frame of 1 to BF_PACKET_MAX bytes: 0, -EAGAIN when it is full, -EBADMSG when the consumer's index is
  * none. What was put may stay invisible until bf_ring_show().
  */
-int bf_ring_put(struct bf_ring *r, const void *frame, uint32_t len);
-void bf_ring_show(struct bf_ring *r);
+int bf_ring_put(struct bf_shm_ring *r, const void *frame, uint32_t len);
+void bf_ring_show(struct bf_shm_ring *r);
 /* Asks the consumer to say when half of it is free. True: there is room for a frame of any length already. */
-bool bf_ring_want(struct bf_ring *r);
+bool bf_ring_want(struct bf_shm_ring *r);
 
 /*
  * Consumer. Copies the next frame to `frame`, which has room for BF_PACKET_MAX bytes: its length, 0 when there is none,
  * -EBADMSG when what is there makes no sense. The room is the producer's again after bf_ring_show_taken(), which
  * returns true when the producer waits for that.
  */
-int bf_ring_take(struct bf_ring *r, void *frame);
-bool bf_ring_show_taken(struct bf_ring *r);
-bool bf_ring_empty(struct bf_ring *r);
+int bf_ring_take(struct bf_shm_ring *r, void *frame);
+bool bf_ring_show_taken(struct bf_shm_ring *r);
+bool bf_ring_empty(struct bf_shm_ring *r);
 
 /* Where a process sleeps until others have something for it. In shared memory, atomic. */
 struct bf_door {

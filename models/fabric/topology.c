@@ -64,7 +64,7 @@ static void set(struct bf_topology *t, const struct option *o, uint64_t value)
 		*(uint64_t *)(void *)at = value;
 }
 
-static int parse_size(const struct bf_rules *p, struct bf_word w, uint64_t *value)
+static int parse_size(const struct bf_rule_text *p, struct bf_rule_word w, uint64_t *value)
 {
 	const char *start = w.at;
 	uint64_t unit = 1;
@@ -84,7 +84,7 @@ static int parse_size(const struct bf_rules *p, struct bf_word w, uint64_t *valu
 	return 0;
 }
 
-static int parse_value(const struct bf_rules *p, const struct option *o, struct bf_word w, uint64_t *value)
+static int parse_value(const struct bf_rule_text *p, const struct option *o, struct bf_rule_word w, uint64_t *value)
 {
 	const char *start = w.at;
 
@@ -108,7 +108,7 @@ static int parse_value(const struct bf_rules *p, const struct option *o, struct 
 	return -EINVAL;
 }
 
-static int no_option(const struct bf_rules *p, const struct bf_topology *t, struct bf_word name)
+static int no_option(const struct bf_rule_text *p, const struct bf_topology *t, struct bf_rule_word name)
 {
 	const char *names[BF_ARRAY_LEN(options)];
 	size_t count = 0;
@@ -122,10 +122,10 @@ static int no_option(const struct bf_rules *p, const struct bf_topology *t, stru
 }
 
 /* One NAME=VALUE; `given` has a bit for each option seen. */
-static int parse_option(const struct bf_rules *p, struct bf_topology *t, struct bf_word w, uint32_t *given)
+static int parse_option(const struct bf_rule_text *p, struct bf_topology *t, struct bf_rule_word w, uint32_t *given)
 {
 	const char *equals = memchr(w.at, '=', w.len);
-	struct bf_word name = { w.at, equals ? (size_t)(equals - w.at) : w.len };
+	struct bf_rule_word name = { w.at, equals ? (size_t)(equals - w.at) : w.len };
 	const struct option *o = options;
 	uint64_t value;
 	int rc;
@@ -139,7 +139,7 @@ static int parse_option(const struct bf_rules *p, struct bf_topology *t, struct 
 	if (*given >> (o - options) & 1)
 		return bf_rules_fail(p, w.at, "option '%s' is given twice", o->name);
 	*given |= 1u << (o - options);
-	rc = parse_value(p, o, (struct bf_word){ equals + 1, w.len - name.len - 1 }, &value);
+	rc = parse_value(p, o, (struct bf_rule_word){ equals + 1, w.len - name.len - 1 }, &value);
 	if (rc)
 		return rc;
 	if (value < o->min || value > o->max)
@@ -185,10 +185,10 @@ static void set_defaults(struct bf_topology *t)
 
 int bf_topology_parse(const char *text, struct bf_topology *out, struct bf_error *err)
 {
-	struct bf_rules p = { .what = "topology", .text = text ? text : "", .at = text ? text : "", .err = err };
+	struct bf_rule_text p = { .what = "topology", .text = text ? text : "", .at = text ? text : "", .err = err };
 	struct bf_topology t = { 0 };
 	uint32_t given = 0, kind = 0;
-	struct bf_word w = bf_rules_word(&p);
+	struct bf_rule_word w = bf_rules_word(&p);
 	const char *wrong, *start = w.at;
 	int rc;
 

@@ -16,7 +16,7 @@ struct way {
 	struct way *next;
 	struct bf_pacer *pacer;
 	uint32_t ipv4;
-	struct bf_bucket bucket;
+	struct bf_udp_bucket bucket;
 	struct bf_event event; /* when `first` may leave */
 	struct bf_packet *first, *last;
 };

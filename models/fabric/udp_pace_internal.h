@@ -11,18 +11,18 @@
  * A bucket of time: what was not used within the last `depth_ps` may be made up for. Zeroed, it is full. `full_ps` is
  * when it would be full again (the "theoretical arrival time" of ITU-T I.371's generic cell rate algorithm).
  */
-struct bf_bucket {
+struct bf_udp_bucket {
 	uint64_t full_ps;
 };
 
 /* From when on something may leave. */
-static inline uint64_t bf_bucket_ready_ps(const struct bf_bucket *b, uint64_t depth_ps)
+static inline uint64_t bf_bucket_ready_ps(const struct bf_udp_bucket *b, uint64_t depth_ps)
 {
 	return b->full_ps > depth_ps ? b->full_ps - depth_ps : 0;
 }
 
 /* It leaves, and takes `cost_ps` of the way. */
-static inline void bf_bucket_take(struct bf_bucket *b, uint64_t now_ps, uint64_t cost_ps)
+static inline void bf_bucket_take(struct bf_udp_bucket *b, uint64_t now_ps, uint64_t cost_ps)
 {
 	b->full_ps = (b->full_ps > now_ps ? b->full_ps : now_ps) + cost_ps;
 }

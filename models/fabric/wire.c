@@ -24,7 +24,7 @@ static uint32_t address_of(const struct bf_port *peer, const struct bf_packet *p
  * so do those from outside, which nobody here has recorded.
  */
 static void record(uint32_t actor, const struct bf_port *peer, const struct bf_packet *pkt, uint8_t dir,
-		   enum bf_verdict verdict)
+		   enum bf_fabric_verdict verdict)
 {
 	struct bf_sim *sim = pkt->fabric->sim;
 
@@ -45,10 +45,10 @@ static void record(uint32_t actor, const struct bf_port *peer, const struct bf_p
 
 static void record_sent(const struct bf_packet *pkt)
 {
-	record(pkt->from->info.actor, pkt->to, pkt, BF_DIR_TX, (enum bf_verdict)pkt->verdict);
+	record(pkt->from->info.actor, pkt->to, pkt, BF_DIR_TX, (enum bf_fabric_verdict)pkt->verdict);
 }
 
-void bf_frame_lose(uint32_t actor, struct bf_packet *pkt, uint8_t dir, enum bf_verdict verdict)
+void bf_frame_lose(uint32_t actor, struct bf_packet *pkt, uint8_t dir, enum bf_fabric_verdict verdict)
 {
 	struct bf_lost *lost = pkt->from->lost;
 
@@ -426,7 +426,7 @@ static void arrive(struct bf_port *to, struct bf_packet *pkt)
 {
 	to->info.rx_packets++;
 	to->info.rx_bytes += pkt->len;
-	record(to->info.actor, pkt->from, pkt, BF_DIR_RX, (enum bf_verdict)pkt->verdict);
+	record(to->info.actor, pkt->from, pkt, BF_DIR_RX, (enum bf_fabric_verdict)pkt->verdict);
 	if (BF_UNLIKELY(to->up_hop != NULL) && to->fabric->net->t.cc && bf_cc_receive(to, pkt))
 		bf_packet_free(pkt);
 	else

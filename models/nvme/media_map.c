@@ -23,9 +23,9 @@ struct bf_nvme_error_map {
 	struct rule *rules;
 };
 
-static int parse_kind(const struct bf_rules *p, struct bf_word w, struct rule *r)
+static int parse_kind(const struct bf_rule_text *p, struct bf_rule_word w, struct rule *r)
 {
-	struct bf_word rest = w;
+	struct bf_rule_word rest = w;
 
 	if (bf_word_take(&rest, "slow=")) {
 		r->kind = SLOW;
@@ -43,7 +43,7 @@ static int parse_kind(const struct bf_rules *p, struct bf_word w, struct rule *r
 	return 0;
 }
 
-static int parse_blocks(const struct bf_rules *p, struct bf_word w, struct rule *r)
+static int parse_blocks(const struct bf_rule_text *p, struct bf_rule_word w, struct rule *r)
 {
 	const char *start = w.at;
 
@@ -59,7 +59,7 @@ static int parse_blocks(const struct bf_rules *p, struct bf_word w, struct rule 
 	return 0;
 }
 
-static int parse_option(const struct bf_rules *p, struct bf_word w, struct rule *r)
+static int parse_option(const struct bf_rule_text *p, struct bf_rule_word w, struct rule *r)
 {
 	const char *start = w.at;
 	uint64_t n;
@@ -77,9 +77,9 @@ static int parse_option(const struct bf_rules *p, struct bf_word w, struct rule 
 	return 0;
 }
 
-static int parse_rule(struct bf_rules *p, struct bf_word kind, struct rule *r)
+static int parse_rule(struct bf_rule_text *p, struct bf_rule_word kind, struct rule *r)
 {
-	struct bf_word w;
+	struct bf_rule_word w;
 	int rc;
 
 	*r = (struct rule){ .left = UINT64_MAX };
@@ -105,10 +105,10 @@ static struct rule *new_rule(struct bf_nvme_error_map *map)
 	return &map->rules[map->count++];
 }
 
-static int parse_all(struct bf_rules *p, struct bf_nvme_error_map *map)
+static int parse_all(struct bf_rule_text *p, struct bf_nvme_error_map *map)
 {
 	do {
-		struct bf_word kind = bf_rules_word(p);
+		struct bf_rule_word kind = bf_rules_word(p);
 		struct rule *r = kind.len ? new_rule(map) : NULL;
 		int rc = 0;
 
@@ -123,7 +123,7 @@ static int parse_all(struct bf_rules *p, struct bf_nvme_error_map *map)
 int bf_nvme_error_map_parse(const char *text, struct bf_error *err, struct bf_nvme_error_map **out)
 {
 	struct bf_nvme_error_map *map = calloc(1, sizeof(*map));
-	struct bf_rules p = { .what = "error map", .text = text ? text : "", .err = err };
+	struct bf_rule_text p = { .what = "error map", .text = text ? text : "", .err = err };
 	int rc;
 
 	*out = NULL;

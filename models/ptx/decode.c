@@ -147,7 +147,7 @@ static void link_branches(struct bf_ptx_decoder *d)
 	struct bf_ptx_body *body = d->body;
 
 	for (uint32_t k = 0; k < d->order_count; k++) {
-		struct bf_ptx_block *b = &d->blocks[d->order[k]];
+		struct bf_ptx_basic_block *b = &d->blocks[d->order[k]];
 		if (b->branch == BF_PTX_NONE)
 			continue;
 		struct bf_ptx_insn *i = &body->insns[b->branch];
@@ -162,7 +162,7 @@ static void link_branches(struct bf_ptx_decoder *d)
 			i->more = s;
 			continue;
 		}
-		const struct bf_ptx_block *to = &d->blocks[b->jump];
+		const struct bf_ptx_basic_block *to = &d->blocks[b->jump];
 		i->target = &body->insns[to->insn];
 	}
 }
@@ -173,7 +173,7 @@ static void emit_backs(struct bf_ptx_decoder *d)
 	uint32_t count = 0;
 
 	for (uint32_t k = 0; k < d->order_count; k++) {
-		const struct bf_ptx_block *b = &d->blocks[d->order[k]];
+		const struct bf_ptx_basic_block *b = &d->blocks[d->order[k]];
 		if (b->branch != BF_PTX_NONE && b->targets == NULL && d->blocks[b->jump].order <= b->order &&
 		    d->blocks[b->jump].back == BF_PTX_REF_NONE)
 			d->blocks[b->jump].back = count++;
@@ -183,12 +183,12 @@ static void emit_backs(struct bf_ptx_decoder *d)
 		return;
 	d->body->backs = backs;
 	for (uint32_t k = 0; k < d->order_count; k++) {
-		struct bf_ptx_block *b = &d->blocks[d->order[k]];
+		struct bf_ptx_basic_block *b = &d->blocks[d->order[k]];
 		if (b->back != BF_PTX_REF_NONE)
 			backs[b->back].live = set_pieces(d, b->live_in, &backs[b->back].live_count);
 	}
 	for (uint32_t k = 0; k < d->order_count; k++) {
-		const struct bf_ptx_block *b = &d->blocks[d->order[k]];
+		const struct bf_ptx_basic_block *b = &d->blocks[d->order[k]];
 		if (b->branch != BF_PTX_NONE && b->targets == NULL)
 			d->body->insns[b->branch].a = d->blocks[b->jump].back;
 	}
@@ -196,7 +196,7 @@ static void emit_backs(struct bf_ptx_decoder *d)
 
 static void emit_block(struct bf_ptx_decoder *d, uint32_t at, uint32_t *count)
 {
-	struct bf_ptx_block *b = &d->blocks[d->order[at]];
+	struct bf_ptx_basic_block *b = &d->blocks[d->order[at]];
 	const struct bf_ptx_operation *last = &d->ops[b->end - 1];
 	uint32_t stmt = BF_PTX_NONE;
 
@@ -238,7 +238,7 @@ static void emit_block(struct bf_ptx_decoder *d, uint32_t at, uint32_t *count)
 static void link_jumps_over(struct bf_ptx_decoder *d)
 {
 	for (uint32_t k = 0; k < d->order_count; k++) {
-		const struct bf_ptx_block *b = &d->blocks[d->order[k]];
+		const struct bf_ptx_basic_block *b = &d->blocks[d->order[k]];
 		if (b->over == 0)
 			continue;
 		struct bf_ptx_insn *i = &d->body->insns[b->over];

@@ -51,7 +51,7 @@ struct bf_ptx_vreg {
 	uint32_t ref;
 };
 
-struct bf_ptx_block {
+struct bf_ptx_basic_block {
 	uint32_t first, end;                /* operations */
 	uint32_t next[2];                   /* successors: what follows, and a branch's target; BF_PTX_NONE: none */
 	const struct bf_ptx_proto *targets; /* of brx.idx */
@@ -111,7 +111,7 @@ struct bf_ptx_decoder {
 	struct bf_ptx_constant_key *constant_table; /* open hash */
 	uint32_t constant_table_size, constant_count;
 
-	struct bf_ptx_block *blocks;
+	struct bf_ptx_basic_block *blocks;
 	uint32_t block_count;
 	uint32_t *block_of_label;
 	uint32_t *order; /* blocks in the order of the code */

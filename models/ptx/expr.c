@@ -7,25 +7,25 @@
 
 #define NESTING_MOST 64
 
-static struct bf_ptx_value conditional(struct bf_ptx_reader *r, bool symbols);
+static struct bf_ptx_const_value conditional(struct bf_ptx_reader *r, bool symbols);
 
-static struct bf_ptx_value of_int(uint64_t bits, bool is_unsigned)
+static struct bf_ptx_const_value of_int(uint64_t bits, bool is_unsigned)
 {
-	return (struct bf_ptx_value){ .bits = bits, .is_unsigned = is_unsigned };
+	return (struct bf_ptx_const_value){ .bits = bits, .is_unsigned = is_unsigned };
 }
 
-static struct bf_ptx_value of_real(double number)
+static struct bf_ptx_const_value of_real(double number)
 {
-	return (struct bf_ptx_value){ .real = true, .number = number, .width = 64 };
+	return (struct bf_ptx_const_value){ .real = true, .number = number, .width = 64 };
 }
 
-static void no_symbol(struct bf_ptx_reader *r, const struct bf_ptx_value *v)
+static void no_symbol(struct bf_ptx_reader *r, const struct bf_ptx_const_value *v)
 {
 	if (v->symbol)
 		bf_ptx_fail_here(r, "an address can only have a constant added or subtracted");
 }
 
-static void integer_only(struct bf_ptx_reader *r, const struct bf_ptx_value *v)
+static void integer_only(struct bf_ptx_reader *r, const struct bf_ptx_const_value *v)
 {
 	no_symbol(r, v);
 	if (v->real)
@@ -33,11 +33,11 @@ static void integer_only(struct bf_ptx_reader *r, const struct bf_ptx_value *v)
 }
 
 /* A variable or function in an initialiser. */
-static struct bf_ptx_value symbol(struct bf_ptx_reader *r)
+static struct bf_ptx_const_value symbol(struct bf_ptx_reader *r)
 {
 	struct bf_ptx_name *n = bf_ptx_name_find(&r->p->names, r->tok.text, r->tok.len,
 						 bf_ptx_hash(BF_PTX_HASH_SEED, r->tok.text, r->tok.len));
-	struct bf_ptx_value v = { .is_unsigned = true };
+	struct bf_ptx_const_value v = { .is_unsigned = true };
 
 	if (!n || !n->kind || n->module != r->number)
 		bf_ptx_fail_here(r, "`%.*s` is not declared", r->tok.len < 100 ? (int)r->tok.len : 100, r->tok.text);
@@ -53,9 +53,9 @@ static bool token_is(const struct bf_ptx_reader *r, const char *word)
 	       memcmp(r->tok.text, word, r->tok.len) == 0;
 }
 
-static struct bf_ptx_value parentheses(struct bf_ptx_reader *r, bool symbols)
+static struct bf_ptx_const_value parentheses(struct bf_ptx_reader *r, bool symbols)
 {
-	struct bf_ptx_value v;
+	struct bf_ptx_const_value v;
 
 	bf_ptx_want(r, '(', "`(`");
 	if (++r->nesting > NESTING_MOST)
@@ -67,10 +67,10 @@ static struct bf_ptx_value parentheses(struct bf_ptx_reader *r, bool symbols)
 }
 
 /* 0xFF00(generic(name)): one byte of an address, PTX ISA 5.4.4. */
-static struct bf_ptx_value masked(struct bf_ptx_reader *r, uint64_t mask)
+static struct bf_ptx_const_value masked(struct bf_ptx_reader *r, uint64_t mask)
 {
 	uint8_t shift = 0;
-	struct bf_ptx_value v;
+	struct bf_ptx_const_value v;
 
 	while (shift < 64 && mask != UINT64_C(0xff) << shift)
 		shift = (uint8_t)(shift + 8);
@@ -84,9 +84,9 @@ static struct bf_ptx_value masked(struct bf_ptx_reader *r, uint64_t mask)
 	return v;
 }
 
-static struct bf_ptx_value atom(struct bf_ptx_reader *r, bool symbols)
+static struct bf_ptx_const_value atom(struct bf_ptx_reader *r, bool symbols)
 {
-	struct bf_ptx_value v;
+	struct bf_ptx_const_value v;
 
 	if (r->tok.kind == BF_PTX_TOKEN_INT) {
 		v = of_int(r->tok.bits, r->tok.is_unsigned);
@@ -118,11 +118,11 @@ static struct bf_ptx_value atom(struct bf_ptx_reader *r, bool symbols)
 }
 
 /* (.s64) and (.u64) may stand before an operand. */
-static struct bf_ptx_value parenthesis_or_cast(struct bf_ptx_reader *r, bool symbols);
+static struct bf_ptx_const_value parenthesis_or_cast(struct bf_ptx_reader *r, bool symbols);
 
-static struct bf_ptx_value unary(struct bf_ptx_reader *r, bool symbols)
+static struct bf_ptx_const_value unary(struct bf_ptx_reader *r, bool symbols)
 {
-	struct bf_ptx_value v;
+	struct bf_ptx_const_value v;
 	int op = r->tok.kind == BF_PTX_TOKEN_PUNCT ? r->tok.punct : 0;
 
 	if (op == '(')
@@ -152,9 +152,9 @@ static struct bf_ptx_value unary(struct bf_ptx_reader *r, bool symbols)
 	return v;
 }
 
-static struct bf_ptx_value parenthesis_or_cast(struct bf_ptx_reader *r, bool symbols)
+static struct bf_ptx_const_value parenthesis_or_cast(struct bf_ptx_reader *r, bool symbols)
 {
-	struct bf_ptx_value v;
+	struct bf_ptx_const_value v;
 	bool is_unsigned;
 
 	bf_ptx_want(r, '(', "`(`");
@@ -213,7 +213,7 @@ static int precedence(const struct bf_ptx_reader *r)
 	}
 }
 
-static struct bf_ptx_value on_reals(struct bf_ptx_reader *r, int op, double a, double b)
+static struct bf_ptx_const_value on_reals(struct bf_ptx_reader *r, int op, double a, double b)
 {
 	switch (op) {
 	case '*':
@@ -241,7 +241,7 @@ static struct bf_ptx_value on_reals(struct bf_ptx_reader *r, int op, double a, d
 	}
 }
 
-static struct bf_ptx_value divided(struct bf_ptx_reader *r, int op, uint64_t a, uint64_t b, bool is_unsigned)
+static struct bf_ptx_const_value divided(struct bf_ptx_reader *r, int op, uint64_t a, uint64_t b, bool is_unsigned)
 {
 	bool negative = !is_unsigned && ((int64_t)a < 0) != ((int64_t)b < 0);
 	uint64_t abs_a = !is_unsigned && (int64_t)a < 0 ? 0 - a : a;
@@ -263,8 +263,8 @@ static uint64_t shifted_right(uint64_t a, uint64_t n, bool is_unsigned)
 	return a >> n | (ones && n ? UINT64_MAX << (64 - n) : 0);
 }
 
-static struct bf_ptx_value on_integers(struct bf_ptx_reader *r, int op, const struct bf_ptx_value *x,
-				       const struct bf_ptx_value *y)
+static struct bf_ptx_const_value on_integers(struct bf_ptx_reader *r, int op, const struct bf_ptx_const_value *x,
+					     const struct bf_ptx_const_value *y)
 {
 	bool is_unsigned = x->is_unsigned || y->is_unsigned;
 	uint64_t a = x->bits, b = y->bits, flip = is_unsigned ? 0 : UINT64_C(1) << 63;
@@ -308,7 +308,8 @@ static struct bf_ptx_value on_integers(struct bf_ptx_reader *r, int op, const st
 	}
 }
 
-static struct bf_ptx_value combine(struct bf_ptx_reader *r, int op, struct bf_ptx_value *a, struct bf_ptx_value *b)
+static struct bf_ptx_const_value combine(struct bf_ptx_reader *r, int op, struct bf_ptx_const_value *a,
+					 struct bf_ptx_const_value *b)
 {
 	if (a->symbol && !b->symbol && !b->real && (op == '+' || op == '-') && !a->masked) {
 		a->bits = op == '+' ? a->bits + b->bits : a->bits - b->bits;
@@ -326,9 +327,9 @@ static struct bf_ptx_value combine(struct bf_ptx_reader *r, int op, struct bf_pt
 	return on_integers(r, op, a, b);
 }
 
-static struct bf_ptx_value binary(struct bf_ptx_reader *r, int least, bool symbols)
+static struct bf_ptx_const_value binary(struct bf_ptx_reader *r, int least, bool symbols)
 {
-	struct bf_ptx_value a = unary(r, symbols), b;
+	struct bf_ptx_const_value a = unary(r, symbols), b;
 
 	for (int p; (p = precedence(r)) >= least && p > 0;) {
 		int op = r->tok.punct;
@@ -340,9 +341,9 @@ static struct bf_ptx_value binary(struct bf_ptx_reader *r, int least, bool symbo
 	return a;
 }
 
-static struct bf_ptx_value conditional(struct bf_ptx_reader *r, bool symbols)
+static struct bf_ptx_const_value conditional(struct bf_ptx_reader *r, bool symbols)
 {
-	struct bf_ptx_value c = binary(r, 1, symbols), a, b;
+	struct bf_ptx_const_value c = binary(r, 1, symbols), a, b;
 
 	if (!bf_ptx_take(r, '?'))
 		return c;
@@ -356,14 +357,14 @@ static struct bf_ptx_value conditional(struct bf_ptx_reader *r, bool symbols)
 	return c.bits ? a : b;
 }
 
-struct bf_ptx_value bf_ptx_expression(struct bf_ptx_reader *r, bool symbols)
+struct bf_ptx_const_value bf_ptx_expression(struct bf_ptx_reader *r, bool symbols)
 {
 	return conditional(r, symbols);
 }
 
 int64_t bf_ptx_integer(struct bf_ptx_reader *r)
 {
-	struct bf_ptx_value v = conditional(r, false);
+	struct bf_ptx_const_value v = conditional(r, false);
 
 	integer_only(r, &v);
 	return (int64_t)v.bits;
@@ -375,7 +376,7 @@ int64_t bf_ptx_displacement(struct bf_ptx_reader *r)
 
 	while (bf_ptx_is(r, '+') || bf_ptx_is(r, '-')) {
 		bool minus = bf_ptx_take(r, '-');
-		struct bf_ptx_value v;
+		struct bf_ptx_const_value v;
 
 		if (!minus)
 			bf_ptx_next(r);

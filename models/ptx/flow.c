@@ -53,20 +53,20 @@ static int cut(struct bf_ptx_decoder *d)
 	if (d->blocks == NULL || d->block_of_label == NULL)
 		goto fail;
 	for (uint32_t k = 0; k < d->op_count; k++) {
-		struct bf_ptx_block *b = &d->blocks[block_at[k]];
+		struct bf_ptx_basic_block *b = &d->blocks[block_at[k]];
 		if (leader[k])
-			*b = (struct bf_ptx_block){ .first = k,
-						    .next = { BF_PTX_NONE, BF_PTX_NONE },
-						    .header = BF_PTX_NONE,
-						    .order = BF_PTX_NONE,
-						    .back = BF_PTX_REF_NONE };
+			*b = (struct bf_ptx_basic_block){ .first = k,
+							  .next = { BF_PTX_NONE, BF_PTX_NONE },
+							  .header = BF_PTX_NONE,
+							  .order = BF_PTX_NONE,
+							  .back = BF_PTX_REF_NONE };
 		b->end = k + 1;
 	}
 	for (uint32_t k = 0; k < fn->label_count; k++)
 		if (fn->labels[k].target)
 			d->block_of_label[k] = block_at[d->stmt_op[fn->labels[k].stmt]];
 	for (uint32_t n = 0; n < d->block_count; n++) {
-		struct bf_ptx_block *b = &d->blocks[n];
+		struct bf_ptx_basic_block *b = &d->blocks[n];
 		const struct bf_ptx_operation *last = &d->ops[b->end - 1];
 		if (last->control && last->op == BF_PTX_CONTROL_SWITCH)
 			b->targets = last->more;
@@ -86,7 +86,7 @@ fail:
 }
 
 /* Successor `k` of a block; BF_PTX_NONE behind the last one. A branch to what follows counts once. */
-static uint32_t successor(const struct bf_ptx_decoder *d, const struct bf_ptx_block *b, uint32_t k)
+static uint32_t successor(const struct bf_ptx_decoder *d, const struct bf_ptx_basic_block *b, uint32_t k)
 {
 	if (b->targets != NULL)
 		return k < b->targets->target_count ? d->block_of_label[b->targets->targets[k]] : BF_PTX_NONE;
@@ -99,7 +99,7 @@ static uint32_t successor(const struct bf_ptx_decoder *d, const struct bf_ptx_bl
 
 /* Block b lies in the loop of h: h becomes its innermost header, or one of those around it, by their depth on the path.
  */
-static void tag(struct bf_ptx_block *blocks, uint32_t b, uint32_t h)
+static void tag(struct bf_ptx_basic_block *blocks, uint32_t b, uint32_t h)
 {
 	if (b == h || h == BF_PTX_NONE)
 		return;
@@ -123,7 +123,7 @@ struct step {
 };
 
 /* An edge from b to an already seen block s. */
-static void meet_seen(struct bf_ptx_block *blocks, uint32_t b, uint32_t s)
+static void meet_seen(struct bf_ptx_basic_block *blocks, uint32_t b, uint32_t s)
 {
 	if (blocks[s].path != 0) {
 		blocks[s].is_header = true;
@@ -140,7 +140,7 @@ static void meet_seen(struct bf_ptx_block *blocks, uint32_t b, uint32_t s)
 
 static void find_loops(struct bf_ptx_decoder *d, struct step *stack)
 {
-	struct bf_ptx_block *blocks = d->blocks;
+	struct bf_ptx_basic_block *blocks = d->blocks;
 	uint32_t depth = 0;
 
 	stack[depth++] = (struct step){ 0, 0 };
@@ -166,7 +166,7 @@ static void find_loops(struct bf_ptx_decoder *d, struct step *stack)
 }
 
 /* How many loops a block is in. */
-static uint32_t loop_depth(const struct bf_ptx_block *blocks, uint32_t b)
+static uint32_t loop_depth(const struct bf_ptx_basic_block *blocks, uint32_t b)
 {
 	uint32_t depth = blocks[b].is_header;
 
@@ -194,7 +194,7 @@ static uint32_t walk_next(const struct bf_ptx_decoder *d, uint32_t b)
 
 static void put_in_order(struct bf_ptx_decoder *d, struct step *stack)
 {
-	struct bf_ptx_block *blocks = d->blocks;
+	struct bf_ptx_basic_block *blocks = d->blocks;
 	uint32_t depth = 0, left = 0;
 
 	for (uint32_t n = 0; n < d->block_count; n++)

@@ -35,7 +35,7 @@ static void visit_one(struct bf_ptx_decoder *d, uint32_t block, uint32_t positio
 
 static void visit_block(struct bf_ptx_decoder *d, uint32_t n, uint32_t position, visitor *visit)
 {
-	const struct bf_ptx_block *b = &d->blocks[n];
+	const struct bf_ptx_basic_block *b = &d->blocks[n];
 
 	for (uint32_t k = b->first; k < b->end; k++, position++) {
 		const struct bf_ptx_operation *o = &d->ops[k];
@@ -90,7 +90,7 @@ static void find_made_used(struct bf_ptx_decoder *d, uint32_t block, uint32_t po
 			   enum bf_ptx_role role, bool early)
 {
 	const struct bf_ptx_vreg *r = &d->vregs[v];
-	const struct bf_ptx_block *b = &d->blocks[block];
+	const struct bf_ptx_basic_block *b = &d->blocks[block];
 
 	(void)position;
 	(void)early;
@@ -103,12 +103,12 @@ static void find_made_used(struct bf_ptx_decoder *d, uint32_t block, uint32_t po
 		b->used[r->index / 64] |= bit;
 }
 
-static uint32_t successor_count(const struct bf_ptx_block *b)
+static uint32_t successor_count(const struct bf_ptx_basic_block *b)
 {
 	return b->targets != NULL ? b->targets->target_count : 2;
 }
 
-static uint32_t successor_of(const struct bf_ptx_decoder *d, const struct bf_ptx_block *b, uint32_t k)
+static uint32_t successor_of(const struct bf_ptx_decoder *d, const struct bf_ptx_basic_block *b, uint32_t k)
 {
 	return b->targets != NULL ? d->block_of_label[b->targets->targets[k]] : b->next[k];
 }
@@ -121,7 +121,7 @@ static void solve(struct bf_ptx_decoder *d, uint32_t words)
 	while (changed) {
 		changed = false;
 		for (uint32_t at = d->order_count; at-- > 0;) {
-			struct bf_ptx_block *b = &d->blocks[d->order[at]];
+			struct bf_ptx_basic_block *b = &d->blocks[d->order[at]];
 			for (uint32_t k = 0; k < successor_count(b); k++) {
 				const uint32_t s = successor_of(d, b, k);
 				if (s == BF_PTX_NONE)
@@ -236,7 +236,7 @@ static int allocate_sets(struct bf_ptx_decoder *d, uint32_t words)
 		if (d->vregs[v].global)
 			d->globals[d->vregs[v].index] = v;
 	for (uint32_t k = 0; k < d->order_count; k++) {
-		struct bf_ptx_block *b = &d->blocks[d->order[k]];
+		struct bf_ptx_basic_block *b = &d->blocks[d->order[k]];
 		b->live_in = d->sets + (size_t)words * k;
 		b->live_out = b->live_in + each;
 		b->made = b->live_out + each;
@@ -262,7 +262,7 @@ int bf_ptx_colour(struct bf_ptx_decoder *d)
 		visit_block(d, d->order[k], 0, find_made_used);
 	solve(d, words);
 	for (uint32_t k = 0; k < d->order_count; k++) {
-		const struct bf_ptx_block *b = &d->blocks[d->order[k]];
+		const struct bf_ptx_basic_block *b = &d->blocks[d->order[k]];
 		const uint32_t count = b->end - b->first;
 		visit_block(d, d->order[k], position, stretch);
 		stretch_set(d, b->live_in, 2 * position);

@@ -30,7 +30,7 @@ static void put_bytes(struct bf_ptx_reader *r, struct init *in, uint64_t offset,
 	run->len += len;
 }
 
-static void put_address(struct bf_ptx_reader *r, struct init *in, uint64_t offset, const struct bf_ptx_value *v)
+static void put_address(struct bf_ptx_reader *r, struct init *in, uint64_t offset, const struct bf_ptx_const_value *v)
 {
 	struct bf_ptx_reloc *reloc;
 	bool old = r->module->version_major < 3 || (r->module->version_major == 3 && r->module->version_minor < 1);
@@ -61,7 +61,7 @@ static void put_address(struct bf_ptx_reader *r, struct init *in, uint64_t offse
 }
 
 /* The low bytes of an integer, or the bits of a real number in the element's format. */
-static void put_number(struct bf_ptx_reader *r, struct init *in, uint64_t offset, const struct bf_ptx_value *v)
+static void put_number(struct bf_ptx_reader *r, struct init *in, uint64_t offset, const struct bf_ptx_const_value *v)
 {
 	unsigned char bytes[16] = { 0 };
 	uint64_t bits = v->bits;
@@ -88,7 +88,7 @@ static void put_number(struct bf_ptx_reader *r, struct init *in, uint64_t offset
 static void element(struct bf_ptx_reader *r, struct init *in, uint64_t at)
 {
 	struct bf_ptx_token where = r->tok;
-	struct bf_ptx_value v = bf_ptx_expression(r, true);
+	struct bf_ptx_const_value v = bf_ptx_expression(r, true);
 
 	if (!in->dims->unsized && at >= in->dims->elements * in->decl->vec)
 		bf_ptx_fail(r, where.line, where.column, "more values than the variable has elements");

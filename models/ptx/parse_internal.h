@@ -107,7 +107,7 @@ struct bf_ptx_fixup {
 };
 
 /* A block of a body. */
-struct bf_ptx_block {
+struct bf_ptx_text_block {
 	struct bf_ptx_local *locals;
 	uint32_t first_fixup;
 	uint32_t call_size; /* of the frame of call blocks where the block began: what it adds is used again */
@@ -140,7 +140,7 @@ struct bf_ptx_reader {
 	struct bf_ptx_reg_range *ranges;
 	struct bf_ptx_proto *protos;
 	struct bf_ptx_fixup *fixups;
-	struct bf_ptx_block *blocks;
+	struct bf_ptx_text_block *blocks;
 	struct bf_ptx_operand *operands;
 	struct bf_ptx_formal_decl *formals;
 	uint32_t *vars;
@@ -190,7 +190,7 @@ struct bf_ptx_form *bf_ptx_form_get(struct bf_ptx_reader *r, const char *text, s
 void bf_ptx_form_operands(const struct bf_ptx_form *f, uint32_t *least, uint32_t *most);
 
 /* A value of a constant expression. */
-struct bf_ptx_value {
+struct bf_ptx_const_value {
 	bool real, is_unsigned;
 	uint64_t bits; /* integers */
 	double number; /* real ones */
@@ -205,7 +205,7 @@ struct bf_ptx_value {
 };
 
 /* expr.c: a constant expression; `symbols`: of an initialiser, names of variables and functions may stand in it. */
-struct bf_ptx_value bf_ptx_expression(struct bf_ptx_reader *r, bool symbols);
+struct bf_ptx_const_value bf_ptx_expression(struct bf_ptx_reader *r, bool symbols);
 /* One that is an integer. */
 int64_t bf_ptx_integer(struct bf_ptx_reader *r);
 /* What follows a name in an address: + and - with products of constants, as many as there are. */

@@ -45,7 +45,7 @@ static struct bf_ptx_operand list(struct bf_ptx_reader *r, const struct bf_ptx_f
 
 static struct bf_ptx_operand constant(struct bf_ptx_reader *r)
 {
-	struct bf_ptx_value v = bf_ptx_expression(r, false);
+	struct bf_ptx_const_value v = bf_ptx_expression(r, false);
 	struct bf_ptx_operand o = { .kind = BF_PTX_OPERAND_IMM, .real = v.real, .width = 64 };
 
 	o.bits = v.bits;

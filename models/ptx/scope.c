@@ -8,7 +8,7 @@ void bf_ptx_block_open(struct bf_ptx_reader *r)
 {
 	if (r->block_count == BLOCKS_MOST)
 		bf_ptx_fail_here(r, "blocks are nested deeper than %d", BLOCKS_MOST);
-	*BF_PTX_PUSH(r, block) = (struct bf_ptx_block){ .first_fixup = r->fixup_count, .call_size = r->call_size };
+	*BF_PTX_PUSH(r, block) = (struct bf_ptx_text_block){ .first_fixup = r->fixup_count, .call_size = r->call_size };
 }
 
 /* Labels of a block are known when it ends: what it does not have may be an outer one's. */
@@ -35,7 +35,7 @@ static void not_declared(struct bf_ptx_reader *r, const struct bf_ptx_fixup *f)
 
 void bf_ptx_block_close(struct bf_ptx_reader *r)
 {
-	struct bf_ptx_block *b = &r->blocks[r->block_count - 1];
+	struct bf_ptx_text_block *b = &r->blocks[r->block_count - 1];
 	uint32_t kept = b->first_fixup;
 
 	for (uint32_t i = b->first_fixup; i < r->fixup_count; i++)
@@ -57,7 +57,7 @@ void bf_ptx_block_close(struct bf_ptx_reader *r)
 void bf_ptx_declare(struct bf_ptx_reader *r, struct bf_ptx_name *name, enum bf_ptx_local_kind kind, uint32_t index,
 		    uint32_t count, const struct bf_ptx_token *where)
 {
-	struct bf_ptx_block *b = &r->blocks[r->block_count - 1];
+	struct bf_ptx_text_block *b = &r->blocks[r->block_count - 1];
 	struct bf_ptx_local *l = r->free_locals;
 
 	if (name->local && name->local->depth == r->block_count)

@@ -53,15 +53,15 @@ static uint64_t resident(void)
 struct rig {
 	const struct bf_backend *be;
 	struct bf_world *world;
-	struct bf_nvm_host *host;
-	struct bf_nvm_job job;
+	struct bf_nvme_drv_host *host;
+	struct bf_nvme_drv_job job;
 };
 
-static struct bf_nvm_room room(struct rig *r, uint64_t bytes)
+static struct bf_nvme_drv_room room(struct rig *r, uint64_t bytes)
 {
-	struct bf_nvm_room out;
+	struct bf_nvme_drv_room out;
 
-	MUST(!bf_nvm_host_room(r->host, BF_PLACE_HOST, bytes, "bench", &out));
+	MUST(!bf_nvme_drv_host_room(r->host, BF_PLACE_HOST, bytes, "bench", &out));
 	return out;
 }
 
@@ -77,29 +77,29 @@ static void rig_open(struct rig *r, enum bf_ordering ordering, uint32_t threads,
 					    .npes = 1,
 					    .limit_ps = BF_NEVER,
 					    .system_scope = true };
-	const struct bf_nvm_host_opts host = { .nqps = threads, .entries = 2, .timeout_ns = 1000000000u };
+	const struct bf_nvme_drv_host_opts host = { .nqps = threads, .entries = 2, .timeout_ns = 1000000000u };
 	struct bf_error err = { 0 };
 
 	profile.max_io_queues = threads + 1;
 	*r = (struct rig){ .be = bf_backend_find("sim") };
 	MUST(r->be && !r->be->open(&opts, &err, &r->world));
-	MUST(!bf_nvm_host_open(r->be, r->world, 0, &host, &err, &r->host));
-	r->job.ctrl = bf_nvm_host_ctrl(r->host);
-	r->job.qps = bf_nvm_host_qps(r->host);
-	r->job.work = BF_NVM_VERIFY;
+	MUST(!bf_nvme_drv_host_open(r->be, r->world, 0, &host, &err, &r->host));
+	r->job.ctrl = bf_nvme_drv_host_ctrl(r->host);
+	r->job.qps = bf_nvme_drv_host_qps(r->host);
+	r->job.work = BF_NVME_DRV_VERIFY;
 	r->job.slots = r->job.requests = 1;
-	r->job.shape = (struct bf_nvm_shape){ .threads = threads,
-					      .lanes = threads < 32 ? threads : 32,
-					      .share = 1,
-					      .depth = 1,
-					      .batch = 1,
-					      .commands = commands,
-					      .span = commands,
-					      .bytes = BLOCK,
-					      .check = 1,
-					      .seed = 1 };
-	r->job.data_stride = bf_nvm_data_stride(&r->job.shape, r->job.ctrl->page);
-	r->job.list_stride = bf_nvm_list_stride(&r->job.shape, r->job.ctrl->page);
+	r->job.shape = (struct bf_nvme_drv_shape){ .threads = threads,
+						   .lanes = threads < 32 ? threads : 32,
+						   .share = 1,
+						   .depth = 1,
+						   .batch = 1,
+						   .commands = commands,
+						   .span = commands,
+						   .bytes = BLOCK,
+						   .check = 1,
+						   .seed = 1 };
+	r->job.data_stride = bf_nvme_drv_data_stride(&r->job.shape, r->job.ctrl->page);
+	r->job.list_stride = bf_nvme_drv_list_stride(&r->job.shape, r->job.ctrl->page);
 	r->job.data = room(r, threads * (uint64_t)r->job.data_stride);
 	r->job.lists = room(r, (uint64_t)threads * (r->job.list_stride ? r->job.list_stride : 8));
 	r->job.request = (void *)room(r, threads * sizeof(*r->job.request)).vaddr;
@@ -117,7 +117,7 @@ static struct row measure(enum bf_ordering ordering, uint32_t threads, uint32_t 
 
 	rig_open(&r, ordering, threads, commands);
 	MUST(!r.be->launch(r.world, 0, (warps + each - 1) / each, each,
-			   bf_nvm_kernels(r.be->platform)->run[BF_NVM_VERIFY], &r.job));
+			   bf_nvme_drv_kernels(r.be->platform)->run[BF_NVME_DRV_VERIFY], &r.job));
 	row.seconds = now_s();
 	MUST(!r.be->run(r.world, &result) && result.end == BF_END_DONE);
 	row.seconds = now_s() - row.seconds;
@@ -127,7 +127,7 @@ static struct row measure(enum bf_ordering ordering, uint32_t threads, uint32_t 
 		MUST(r.job.result[t].ended && !r.job.result[t].failure && !r.job.result[t].mismatches);
 		row.commands += r.job.result[t].completed;
 	}
-	MUST(!bf_nvm_host_close(r.host));
+	MUST(!bf_nvme_drv_host_close(r.host));
 	r.be->close(r.world);
 	return row;
 }

@@ -120,11 +120,11 @@ static struct figure run_puts(uint32_t messages, struct bf_sink *sink, uint32_t 
 #define NVM_DEPTH 32u
 #define NVM_BYTES 4096u
 
-static uint8_t *nvm_room(struct bf_nvm_host *h, uint64_t bytes, const char *name, struct bf_error *err)
+static uint8_t *nvm_room(struct bf_nvme_drv_host *h, uint64_t bytes, const char *name, struct bf_error *err)
 {
-	struct bf_nvm_room room;
+	struct bf_nvme_drv_room room;
 
-	if (bf_nvm_host_room(h, BF_PLACE_HOST, bytes, name, &room))
+	if (bf_nvme_drv_host_room(h, BF_PLACE_HOST, bytes, name, &room))
 		die(name, err);
 	return room.vaddr;
 }
@@ -142,38 +142,38 @@ static struct figure run_reads(uint32_t commands, struct bf_sink *sink, uint32_t
 					  .system_scope = true,
 					  .record_mask = classes,
 					  .sink = sink };
-	const struct bf_nvm_host_opts ho = { .nqps = NVM_THREADS, .entries = NVM_DEPTH + 1 };
+	const struct bf_nvme_drv_host_opts ho = { .nqps = NVM_THREADS, .entries = NVM_DEPTH + 1 };
 	const uint64_t tables = NVM_THREADS * NVM_DEPTH;
-	struct bf_nvm_job job = { .work = BF_NVM_READ, .slots = NVM_DEPTH, .requests = NVM_DEPTH };
+	struct bf_nvme_drv_job job = { .work = BF_NVME_DRV_READ, .slots = NVM_DEPTH, .requests = NVM_DEPTH };
 	struct bf_error err = { 0 };
-	struct bf_nvm_host *h;
+	struct bf_nvme_drv_host *h;
 	struct bf_world *w;
 	struct figure f;
 
-	if (be->open(&wo, &err, &w) || bf_nvm_host_open(be, w, 0, &ho, &err, &h))
+	if (be->open(&wo, &err, &w) || bf_nvme_drv_host_open(be, w, 0, &ho, &err, &h))
 		die("the controller", &err);
-	job.ctrl = bf_nvm_host_ctrl(h);
-	job.qps = bf_nvm_host_qps(h);
-	job.shape = (struct bf_nvm_shape){ .threads = NVM_THREADS,
-					   .lanes = 1,
-					   .share = 1,
-					   .depth = NVM_DEPTH,
-					   .batch = 1,
-					   .commands = commands / NVM_THREADS,
-					   .bytes = NVM_BYTES,
-					   .span = 1024,
-					   .seed = 1 };
-	job.data_stride = bf_nvm_data_stride(&job.shape, job.ctrl->page);
-	job.list_stride = bf_nvm_list_stride(&job.shape, job.ctrl->page);
-	if (bf_nvm_host_room(h, BF_PLACE_HOST, tables * job.data_stride, "data", &job.data) ||
-	    bf_nvm_host_room(h, BF_PLACE_HOST, tables * job.list_stride, "lists", &job.lists))
+	job.ctrl = bf_nvme_drv_host_ctrl(h);
+	job.qps = bf_nvme_drv_host_qps(h);
+	job.shape = (struct bf_nvme_drv_shape){ .threads = NVM_THREADS,
+						.lanes = 1,
+						.share = 1,
+						.depth = NVM_DEPTH,
+						.batch = 1,
+						.commands = commands / NVM_THREADS,
+						.bytes = NVM_BYTES,
+						.span = 1024,
+						.seed = 1 };
+	job.data_stride = bf_nvme_drv_data_stride(&job.shape, job.ctrl->page);
+	job.list_stride = bf_nvme_drv_list_stride(&job.shape, job.ctrl->page);
+	if (bf_nvme_drv_host_room(h, BF_PLACE_HOST, tables * job.data_stride, "data", &job.data) ||
+	    bf_nvme_drv_host_room(h, BF_PLACE_HOST, tables * job.list_stride, "lists", &job.lists))
 		die("data", &err);
 	job.request = (void *)nvm_room(h, tables * sizeof(*job.request), "requests", &err);
 	job.result = (void *)nvm_room(h, NVM_THREADS * sizeof(*job.result), "results", &err);
 	job.version = (void *)nvm_room(h, NVM_THREADS * job.shape.span * sizeof(*job.version), "versions", &err);
-	be->launch(w, 0, 1, NVM_THREADS, bf_nvm_kernels(be->platform)->run[BF_NVM_READ], &job);
+	be->launch(w, 0, 1, NVM_THREADS, bf_nvme_drv_kernels(be->platform)->run[BF_NVME_DRV_READ], &job);
 	f = timed(be, w);
-	bf_nvm_host_abandon(h);
+	bf_nvme_drv_host_abandon(h);
 	be->close(w);
 	return f;
 }
@@ -185,40 +185,41 @@ static struct figure run_reads(uint32_t commands, struct bf_sink *sink, uint32_t
 #define SDMA_DWORDS 16u
 
 struct sdma_plan {
-	struct bf_sdma_submission *sub;
-	struct bf_sdma_step *steps;
+	struct bf_sdma_drv_submission *sub;
+	struct bf_sdma_drv_step *steps;
 	uint32_t (*dw)[SDMA_DWORDS];
-	struct bf_sdma_thread threads[SDMA_QUEUES];
-	struct bf_sdma_job job;
+	struct bf_sdma_drv_thread threads[SDMA_QUEUES];
+	struct bf_sdma_drv_job job;
 };
 
 /* Each queue has a place for data, twice, behind the signals of all. */
-static void plan_copies(struct sdma_plan *p, struct bf_sdma_host *h, uint32_t queue, uint32_t each)
+static void plan_copies(struct sdma_plan *p, struct bf_sdma_drv_host *h, uint32_t queue, uint32_t each)
 {
-	const struct bf_memory heap = bf_sdma_host_heap(h, 0);
-	struct bf_sdma_writer *w = bf_sdma_host_writer(h, 0, queue);
+	const struct bf_memory heap = bf_sdma_drv_host_heap(h, 0);
+	struct bf_sdma_drv_writer *w = bf_sdma_drv_host_writer(h, 0, queue);
 	const uint64_t data = ((uint64_t)each + 1) * SDMA_QUEUES * 64 + queue * 2 * SDMA_BYTES;
 
 	for (uint32_t i = 0; i < each; i++) {
 		const uint32_t n = queue * each + i;
 		const uint64_t at = (n + SDMA_QUEUES) * 64ull;
 		uint64_t *value = (uint64_t *)(void *)((uint8_t *)heap.ptr + at);
-		struct bf_sdma_body body;
+		struct bf_sdma_drv_body body;
 
 		*value = 1;
 		bf_sdma_body_begin(&body, &w->caps, 0, p->dw[n], SDMA_DWORDS);
 		bf_sdma_copy(&body, heap.va + data + SDMA_BYTES, heap.va + data, SDMA_BYTES);
-		p->sub[n] = (struct bf_sdma_submission){ .body = p->dw[n],
-							 .dwords = body.n,
-							 .done = { .va = heap.va + at, .value = value } };
+		p->sub[n] = (struct bf_sdma_drv_submission){ .body = p->dw[n],
+							     .dwords = body.n,
+							     .done = { .va = heap.va + at, .value = value } };
 		p->steps[2 * n] =
-		    (struct bf_sdma_step){ .kind = BF_SDMA_STEP_SUBMIT, .writer = w, .submission = &p->sub[n] };
+		    (struct bf_sdma_drv_step){ .kind = BF_SDMA_DRV_STEP_SUBMIT, .writer = w, .submission = &p->sub[n] };
 		p->steps[2 * n + 1] =
-		    (struct bf_sdma_step){ .kind = BF_SDMA_STEP_WAIT, .at = value, .va = heap.va + at };
+		    (struct bf_sdma_drv_step){ .kind = BF_SDMA_DRV_STEP_WAIT, .at = value, .va = heap.va + at };
 	}
-	p->threads[queue] = (struct bf_sdma_thread){ .steps = p->steps + (uint64_t)queue * each * 2,
-						     .nsteps = 2ull * each,
-						     .status = (uint64_t *)(void *)((uint8_t *)heap.ptr + queue * 64) };
+	p->threads[queue] =
+	    (struct bf_sdma_drv_thread){ .steps = p->steps + (uint64_t)queue * each * 2,
+					 .nsteps = 2ull * each,
+					 .status = (uint64_t *)(void *)((uint8_t *)heap.ptr + queue * 64) };
 }
 
 static struct figure run_copies(uint32_t copies, struct bf_sink *sink, uint32_t classes)
@@ -231,8 +232,8 @@ static struct figure run_copies(uint32_t copies, struct bf_sink *sink, uint32_t 
 					  .devices = BF_DEVICE_SDMA,
 					  .record_mask = classes,
 					  .sink = sink };
-	const struct bf_sdma_host_opts ho = {
-		.caps = bf_sdma_caps_of(BF_SDMA_V5),
+	const struct bf_sdma_drv_host_opts ho = {
+		.caps = bf_sdma_drv_caps_of(BF_SDMA_V5),
 		.queues = SDMA_QUEUES,
 		.ring_bytes = 64u << 10,
 		.heap_bytes = ((uint64_t)each + 1) * SDMA_QUEUES * 64 + SDMA_QUEUES * 2 * SDMA_BYTES,
@@ -241,18 +242,18 @@ static struct figure run_copies(uint32_t copies, struct bf_sink *sink, uint32_t 
 			       .steps = calloc(2ull * copies, sizeof(*p.steps)),
 			       .dw = calloc(copies, sizeof(*p.dw)) };
 	struct bf_error err = { 0 };
-	struct bf_sdma_host *h;
+	struct bf_sdma_drv_host *h;
 	struct bf_world *w;
 	struct figure f;
 
-	if (be->open(&wo, &err, &w) || bf_sdma_host_open(be, w, 1, &ho, &err, &h))
+	if (be->open(&wo, &err, &w) || bf_sdma_drv_host_open(be, w, 1, &ho, &err, &h))
 		die("the engine", &err);
 	for (uint32_t q = 0; q < SDMA_QUEUES; q++)
 		plan_copies(&p, h, q, each);
-	p.job = (struct bf_sdma_job){ .threads = p.threads, .nthreads = SDMA_QUEUES };
-	be->launch(w, 0, SDMA_QUEUES, 1, bf_sdma_kernel(be->platform), &p.job);
+	p.job = (struct bf_sdma_drv_job){ .threads = p.threads, .nthreads = SDMA_QUEUES };
+	be->launch(w, 0, SDMA_QUEUES, 1, bf_sdma_drv_kernel(be->platform), &p.job);
 	f = timed(be, w);
-	bf_sdma_host_close(h);
+	bf_sdma_drv_host_close(h);
 	be->close(w);
 	free(p.sub);
 	free(p.steps);

@@ -267,26 +267,26 @@ static struct fake *new_fake(void)
 
 static const struct bf_world_opts world_opts = { .devices = BF_DEVICE_SDMA, .npes = 1 };
 
-static int open_host(struct fake *k, const struct bf_kfd_sys *sys, struct bf_world **w, struct bf_sdma_host **h,
+static int open_host(struct fake *k, const struct bf_kfd_sys *sys, struct bf_world **w, struct bf_sdma_drv_host **h,
 		     struct bf_error *err)
 {
-	const struct bf_sdma_host_opts ho = { .caps = bf_sdma_caps_of(BF_SDMA_V4),
-					      .queues = 1,
-					      .ring_bytes = 4096,
-					      .heap_bytes = 65536,
-					      .place = BF_PLACE_GPU };
+	const struct bf_sdma_drv_host_opts ho = { .caps = bf_sdma_drv_caps_of(BF_SDMA_V4),
+						  .queues = 1,
+						  .ring_bytes = 4096,
+						  .heap_bytes = 65536,
+						  .place = BF_PLACE_GPU };
 	int rc = bf_kfd_open(sys, &world_opts, err, w);
 
 	*h = NULL;
 	if (!rc)
-		rc = bf_sdma_host_open(&bf_backend_kfd, *w, 1, &ho, err, h);
+		rc = bf_sdma_drv_host_open(&bf_backend_kfd, *w, 1, &ho, err, h);
 	(void)k;
 	return rc;
 }
 
-static void close_host(struct bf_world *w, struct bf_sdma_host *h)
+static void close_host(struct bf_world *w, struct bf_sdma_drv_host *h)
 {
-	bf_sdma_host_close(h);
+	bf_sdma_drv_host_close(h);
 	bf_backend_kfd.close(w);
 }
 
@@ -308,7 +308,7 @@ START_TEST(sequence)
 	const struct bf_kfd_sys sys = system_of(k);
 	struct bf_error err = { 0 };
 	struct bf_sdma_standing standing;
-	struct bf_sdma_host *h;
+	struct bf_sdma_drv_host *h;
 	struct bf_world *w;
 
 	ck_assert_msg(open_host(k, &sys, &w, &h, &err) == 0, "%s", err.text);
@@ -319,18 +319,18 @@ START_TEST(sequence)
 				     "mmap doorbells 8192 at 0x1240000000000\n"
 				     "MAP_MEMORY_TO_GPU 6 gpu 0xa1\n") != NULL,
 		      "%s", k->log);
-	ck_assert_uint_eq(bf_sdma_host_ring(h, 0, 0)->doorbell_va, (uintptr_t)k->doorbell);
-	*bf_sdma_host_writer(h, 0, 0)->wptr = 64;
-	*bf_sdma_host_writer(h, 0, 0)->rptr = 48;
+	ck_assert_uint_eq(bf_sdma_drv_host_ring(h, 0, 0)->doorbell_va, (uintptr_t)k->doorbell);
+	*bf_sdma_drv_host_writer(h, 0, 0)->wptr = 64;
+	*bf_sdma_drv_host_writer(h, 0, 0)->rptr = 48;
 	ck_assert_int_eq(bf_backend_kfd.sdma_standing(w, 0, 3, &standing), 0);
 	ck_assert_uint_eq(standing.doorbell, 64);
 	ck_assert_uint_eq(standing.retired, 48);
 	ck_assert_int_eq(bf_backend_kfd.sdma_standing(w, 0, 4, &standing), -ENOENT);
-	ck_assert_ptr_eq(bf_sdma_host_ring(h, 0, 0)->doorbell, k->doorbell);
-	ck_assert_uint_eq(bf_sdma_host_ring(h, 0, 0)->id, 3);
-	ck_assert_int_eq(bf_sdma_host_pause(h, 0, 0), 0);
+	ck_assert_ptr_eq(bf_sdma_drv_host_ring(h, 0, 0)->doorbell, k->doorbell);
+	ck_assert_uint_eq(bf_sdma_drv_host_ring(h, 0, 0)->id, 3);
+	ck_assert_int_eq(bf_sdma_drv_host_pause(h, 0, 0), 0);
 	ck_assert_ptr_nonnull(strstr(k->log, "UPDATE_QUEUE 3 ring null 0\n"));
-	ck_assert_int_eq(bf_sdma_host_resume(h, 0, 0), 0);
+	ck_assert_int_eq(bf_sdma_drv_host_resume(h, 0, 0), 0);
 	ck_assert_ptr_nonnull(strstr(k->log, "UPDATE_QUEUE 3 ring given 4096\n"));
 	close_host(w, h);
 	ck_assert_ptr_nonnull(strstr(k->log, "DESTROY_QUEUE 3\n"));
@@ -348,7 +348,7 @@ START_TEST(refusals)
 	struct fake *k = new_fake();
 	const struct bf_kfd_sys sys = system_of(k);
 	struct bf_error err = { 0 };
-	struct bf_sdma_host *h;
+	struct bf_sdma_drv_host *h;
 	struct bf_world *w;
 	int rc;
 
@@ -403,13 +403,13 @@ START_TEST(copies_arrive)
 {
 	struct fake *k = new_fake();
 	const struct bf_kfd_sys sys = system_of(k);
-	struct bf_sdma_submission s = { 0 };
-	struct bf_sdma_step steps[2] = { 0 };
-	struct bf_sdma_thread thread = { .steps = steps, .nsteps = 2 };
-	struct bf_sdma_job job = { .threads = &thread, .nthreads = 1 };
+	struct bf_sdma_drv_submission s = { 0 };
+	struct bf_sdma_drv_step steps[2] = { 0 };
+	struct bf_sdma_drv_thread thread = { .steps = steps, .nsteps = 2 };
+	struct bf_sdma_drv_job job = { .threads = &thread, .nthreads = 1 };
 	struct bf_world_result result;
 	struct bf_error err = { 0 };
-	struct bf_sdma_host *h;
+	struct bf_sdma_drv_host *h;
 	struct bf_memory heap;
 	struct bf_world *w;
 	uint8_t *bytes;
@@ -418,7 +418,7 @@ START_TEST(copies_arrive)
 	k->with_engine = true;
 	ck_assert_msg(open_host(k, &sys, &w, &h, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(pthread_create(&k->thread, NULL, engine_main, k), 0);
-	heap = bf_sdma_host_heap(h, 0);
+	heap = bf_sdma_drv_host_heap(h, 0);
 	bytes = heap.ptr;
 	for (uint32_t i = 0; i < 4096; i++)
 		bytes[i] = (uint8_t)(i * 7 + 1);
@@ -431,17 +431,17 @@ START_TEST(copies_arrive)
 	*(uint64_t *)(bytes + 16384) = 1;
 	s.body = body;
 	s.dwords = 7;
-	s.done = (struct bf_sdma_signal){ .va = heap.va + 16384, .value = (uint64_t *)(bytes + 16384) };
-	steps[0] = (struct bf_sdma_step){ .kind = BF_SDMA_STEP_SUBMIT,
-					  .writer = bf_sdma_host_writer(h, 0, 0),
-					  .submission = &s };
-	steps[1] = (struct bf_sdma_step){
-		.kind = BF_SDMA_STEP_WAIT, .at = (uint64_t *)(bytes + 16384), .va = heap.va + 16384, .value = 0
+	s.done = (struct bf_sdma_drv_signal){ .va = heap.va + 16384, .value = (uint64_t *)(bytes + 16384) };
+	steps[0] = (struct bf_sdma_drv_step){ .kind = BF_SDMA_DRV_STEP_SUBMIT,
+					      .writer = bf_sdma_drv_host_writer(h, 0, 0),
+					      .submission = &s };
+	steps[1] = (struct bf_sdma_drv_step){
+		.kind = BF_SDMA_DRV_STEP_WAIT, .at = (uint64_t *)(bytes + 16384), .va = heap.va + 16384, .value = 0
 	};
-	ck_assert_int_eq(bf_backend_kfd.launch_cpu(w, 0, 1, bf_sdma_kernel(BF_PLATFORM_NATIVE), &job), 0);
+	ck_assert_int_eq(bf_backend_kfd.launch_cpu(w, 0, 1, bf_sdma_drv_kernel(BF_PLATFORM_NATIVE), &job), 0);
 	ck_assert_msg(bf_backend_kfd.run(w, &result) == 0, "%s", err.text);
 	ck_assert_int_eq(result.end, BF_END_DONE);
-	ck_assert_uint_eq(*thread.status, BF_SDMA_THREAD_DONE);
+	ck_assert_uint_eq(*thread.status, BF_SDMA_DRV_THREAD_DONE);
 	ck_assert_mem_eq(bytes, bytes + 8192, 4096);
 	ck_assert_uint_eq(bytes[8192 + 4096], 0);
 	close_host(w, h);

@@ -16,38 +16,38 @@
 struct rig {
 	const struct bf_backend *be;
 	struct bf_world *world;
-	struct bf_nvm_host *host;
-	struct bf_nvm_job job;
+	struct bf_nvme_drv_host *host;
+	struct bf_nvme_drv_job job;
 	struct bf_error err;
 	uint32_t threads, share;
 };
 
-static struct bf_nvm_room room(struct rig *r, uint64_t bytes)
+static struct bf_nvme_drv_room room(struct rig *r, uint64_t bytes)
 {
-	struct bf_nvm_room out;
+	struct bf_nvme_drv_room out;
 
-	ck_assert_msg(!bf_nvm_host_room(r->host, BF_PLACE_HOST, bytes, "test", &out), "%s", r->err.text);
+	ck_assert_msg(!bf_nvme_drv_host_room(r->host, BF_PLACE_HOST, bytes, "test", &out), "%s", r->err.text);
 	return out;
 }
 
-static void rig_open(struct rig *r, enum bf_nvm_work work, uint32_t threads, uint32_t share, bool dbbuf)
+static void rig_open(struct rig *r, enum bf_nvme_drv_work work, uint32_t threads, uint32_t share, bool dbbuf)
 {
 	const struct bf_world_opts world = {
 		.seed = 1, .devices = BF_DEVICE_NVME, .nvme = &bf_nvme_instant, .npes = 1, .limit_ps = 60 * BF_S
 	};
-	const struct bf_nvm_host_opts opts = { .nqps = threads / share,
-					       .entries = share * DEPTH + 1,
-					       .cids = share > 1 ? share * DEPTH : 0,
-					       .dbbuf = dbbuf,
-					       .timeout_ns = 30000000000u };
+	const struct bf_nvme_drv_host_opts opts = { .nqps = threads / share,
+						    .entries = share * DEPTH + 1,
+						    .cids = share > 1 ? share * DEPTH : 0,
+						    .dbbuf = dbbuf,
+						    .timeout_ns = 30000000000u };
 
 	*r = (struct rig){ .be = bf_backend_find("live"), .threads = threads, .share = share };
 	ck_assert_msg(!r->be->open(&world, &r->err, &r->world), "%s", r->err.text);
-	ck_assert_msg(!bf_nvm_host_open(r->be, r->world, 0, &opts, &r->err, &r->host), "%s", r->err.text);
-	r->job = (struct bf_nvm_job){
+	ck_assert_msg(!bf_nvme_drv_host_open(r->be, r->world, 0, &opts, &r->err, &r->host), "%s", r->err.text);
+	r->job = (struct bf_nvme_drv_job){
 		.work = work,
-		.ctrl = bf_nvm_host_ctrl(r->host),
-		.qps = bf_nvm_host_qps(r->host),
+		.ctrl = bf_nvme_drv_host_ctrl(r->host),
+		.qps = bf_nvme_drv_host_qps(r->host),
 		.shape = { .threads = threads,
 			   .lanes = 1,
 			   .share = share,
@@ -63,14 +63,14 @@ static void rig_open(struct rig *r, enum bf_nvm_work work, uint32_t threads, uin
 		.data_stride = 4096,
 	};
 	r->job.data = room(r, (uint64_t)threads * DEPTH * 4096);
-	r->job.request = (void *)room(r, (uint64_t)threads * DEPTH * sizeof(struct bf_nvm_request)).vaddr;
+	r->job.request = (void *)room(r, (uint64_t)threads * DEPTH * sizeof(struct bf_nvme_drv_request)).vaddr;
 	r->job.version = (void *)room(r, (uint64_t)threads * COMMANDS * 4).vaddr;
-	r->job.result = (void *)room(r, threads * sizeof(struct bf_nvm_result)).vaddr;
+	r->job.result = (void *)room(r, threads * sizeof(struct bf_nvme_drv_result)).vaddr;
 }
 
 static void rig_run(struct rig *r, bool cpu, uint64_t commands)
 {
-	const struct bf_nvm_kernels *k = bf_nvm_kernels(r->be->platform);
+	const struct bf_nvme_drv_kernels *k = bf_nvme_drv_kernels(r->be->platform);
 	struct bf_world_result result;
 
 	r->job.shape.lanes = cpu ? 1 : r->threads / 2;
@@ -88,7 +88,7 @@ static void rig_run(struct rig *r, bool cpu, uint64_t commands)
 		ck_assert_uint_eq(r->job.result[t].mismatches, 0);
 		ck_assert_uint_eq(r->job.result[t].completed, commands);
 	}
-	ck_assert_msg(!bf_nvm_host_close(r->host), "%s", r->err.text);
+	ck_assert_msg(!bf_nvme_drv_host_close(r->host), "%s", r->err.text);
 	r->be->close(r->world);
 }
 
@@ -98,7 +98,7 @@ START_TEST(threads_verify_what_they_wrote)
 	const uint32_t share = _i & 2 ? 4 : 1;
 	struct rig r;
 
-	rig_open(&r, BF_NVM_VERIFY, 8, share, _i & 4);
+	rig_open(&r, BF_NVME_DRV_VERIFY, 8, share, _i & 4);
 	rig_run(&r, _i & 1, COMMANDS * 2 + 1);
 }
 END_TEST
@@ -107,7 +107,7 @@ START_TEST(a_mix_is_right)
 {
 	struct rig r;
 
-	rig_open(&r, BF_NVM_MIXED, 4, 2, false);
+	rig_open(&r, BF_NVME_DRV_MIXED, 4, 2, false);
 	rig_run(&r, _i, COMMANDS);
 }
 END_TEST
@@ -116,7 +116,7 @@ START_TEST(another_thread_rings_the_doorbell)
 {
 	struct rig r;
 
-	rig_open(&r, BF_NVM_ADMIN, 1, 1, false);
+	rig_open(&r, BF_NVME_DRV_ADMIN, 1, 1, false);
 	r.job.mailbox = (void *)room(&r, 4).vaddr;
 	rig_run(&r, true, COMMANDS);
 }

@@ -25,7 +25,7 @@ static int resolve(void *arg, const void *ptr, struct bf_hip_pointer *out)
 
 static struct bf_hip_plan_opts opts_for(enum bf_sdma_gen gen)
 {
-	return (struct bf_hip_plan_opts){ .caps = bf_sdma_caps_of(gen), .resolve = resolve };
+	return (struct bf_hip_plan_opts){ .caps = bf_sdma_drv_caps_of(gen), .resolve = resolve };
 }
 
 /* 64 bytes by 4 rows by 2 slices, both sides 256 by 8. */
@@ -57,7 +57,7 @@ static const struct {
 	size_t src_x, src_pitch, dst_pitch, width;
 	bool d2d_by_engine, direct;
 	enum bf_hip_path path;
-	enum bf_sdma_rect_error refused;
+	enum bf_sdma_drv_rect_error refused;
 	uint64_t copies;
 	bool waits;
 } rows[] = {
@@ -71,7 +71,7 @@ static const struct {
 	{ "the host reaches both", BF_HIP_H2D, 0, 256, 256, 64, false, true, BF_HIP_PATH_HOST, 0, 0, true },
 	{ "odd source pitch", BF_HIP_H2D, 0, 255, 256, 64, false, false, BF_HIP_PATH_ROWS, 0, 8, false },
 	{ "odd destination pitch", BF_HIP_D2H, 0, 256, 130, 64, false, false, BF_HIP_PATH_ROWS, 0, 8, true },
-	{ "odd start", BF_HIP_H2D, 2, 256, 256, 64, false, false, BF_HIP_PATH_SHADER, BF_SDMA_RECT_BASE_ALIGN, 0,
+	{ "odd start", BF_HIP_H2D, 2, 256, 256, 64, false, false, BF_HIP_PATH_SHADER, BF_SDMA_DRV_RECT_BASE_ALIGN, 0,
 	  false },
 	{ "aligned start", BF_HIP_H2D, 12, 256, 256, 64, false, false, BF_HIP_PATH_RECT, 0, 1, false },
 	{ "nothing", BF_HIP_H2D, 0, 256, 256, 0, false, false, BF_HIP_PATH_NONE, 0, 0, false },
@@ -139,7 +139,7 @@ START_TEST(rect_packet)
 	struct bf_hip_parms p = call(BF_HIP_H2D);
 	uint32_t dw[64];
 	struct bf_hip_plan out;
-	struct bf_sdma_body b;
+	struct bf_sdma_drv_body b;
 	struct bf_error err;
 
 	p.src_pos = (struct bf_hip_pos){ 16, 1, 1 };
@@ -166,7 +166,7 @@ START_TEST(one_copy_a_row)
 	struct bf_hip_parms p = call(BF_HIP_D2H);
 	uint32_t dw[64];
 	struct bf_hip_plan out;
-	struct bf_sdma_body b;
+	struct bf_sdma_drv_body b;
 	struct bf_error err;
 
 	p.dst_ptr.pitch = 99;

@@ -29,7 +29,7 @@ struct limits {
 };
 
 /* Element sizes are bytes here. Returns the number of tiles, or minus the error. */
-static int second(const struct bf_sdma_rect *r, const struct limits *l, struct bf_sdma_tile *out)
+static int second(const struct bf_sdma_drv_rect *r, const struct limits *l, struct bf_sdma_drv_tile *out)
 {
 	uint64_t most = smaller(divides(r->src.pitch), divides(r->dst.pitch)), least;
 	int n = 0;
@@ -39,9 +39,9 @@ static int second(const struct bf_sdma_rect *r, const struct limits *l, struct b
 	least =
 	    smaller(smaller(most, divides(r->range.x)), smaller(divides(r->src_off.x % 4), divides(r->dst_off.x % 4)));
 	if (r->src.pitch / least > l->pitch || r->dst.pitch / least > l->pitch)
-		return -(int)BF_SDMA_RECT_PITCH_LIMIT;
+		return -(int)BF_SDMA_DRV_RECT_PITCH_LIMIT;
 	if (r->range.z != 1 && (r->src.slice / least > l->slice || r->dst.slice / least > l->slice))
-		return -(int)BF_SDMA_RECT_SLICE_LIMIT;
+		return -(int)BF_SDMA_DRV_RECT_SLICE_LIMIT;
 	for (uint64_t z = 0; z < r->range.z; z += l->z) {
 		for (uint64_t y = 0; y < r->range.y; y += l->xy) {
 			for (uint64_t x = 0; x < r->range.x;) {
@@ -59,7 +59,7 @@ static int second(const struct bf_sdma_rect *r, const struct limits *l, struct b
 					count = smaller(left / e, l->xy);
 				}
 				ck_assert_int_lt(n, TILES_MAX);
-				out[n++] = (struct bf_sdma_tile){
+				out[n++] = (struct bf_sdma_drv_tile){
 					.element = (uint32_t)__builtin_ctzll(e),
 					.sbase = s - s % 4,
 					.dbase = d - d % 4,
@@ -87,21 +87,21 @@ static uint32_t pick(struct bf_rng *g, uint32_t least, uint32_t most)
 	return least + (uint32_t)bf_rng_below(g, most - least + 1);
 }
 
-static void random_side(struct bf_rng *g, const struct bf_sdma_dim3 *range, struct bf_sdma_pitched *p,
-			struct bf_sdma_dim3 *off)
+static void random_side(struct bf_rng *g, const struct bf_sdma_drv_dim3 *range, struct bf_sdma_drv_pitched *p,
+			struct bf_sdma_drv_dim3 *off)
 {
-	*off = (struct bf_sdma_dim3){ pick(g, 0, 70), pick(g, 0, 4), pick(g, 0, 2) };
+	*off = (struct bf_sdma_drv_dim3){ pick(g, 0, 70), pick(g, 0, 4), pick(g, 0, 2) };
 	p->pitch = (off->x + range->x + pick(g, 0, 100) + 3) & ~3ull;
 	if (bf_rng_chance(g, 300000))
 		p->pitch = (p->pitch + 15) & ~15ull;
 	p->slice = p->pitch * (off->y + range->y + pick(g, 0, 2));
 }
 
-static void random_request(struct bf_rng *g, struct bf_sdma_rect *r, bool wide_rows)
+static void random_request(struct bf_rng *g, struct bf_sdma_drv_rect *r, bool wide_rows)
 {
-	*r = (struct bf_sdma_rect){ .range = { pick(g, 1, 130), pick(g, 1, 8), pick(g, 1, 3) } };
+	*r = (struct bf_sdma_drv_rect){ .range = { pick(g, 1, 130), pick(g, 1, 8), pick(g, 1, 3) } };
 	if (wide_rows)
-		r->range = (struct bf_sdma_dim3){ pick(g, 16000, 300000), pick(g, 1, 3), pick(g, 1, 2) };
+		r->range = (struct bf_sdma_drv_dim3){ pick(g, 16000, 300000), pick(g, 1, 3), pick(g, 1, 2) };
 	if (bf_rng_chance(g, 500000))
 		r->range.x = (r->range.x + 15) & ~15u;
 	random_side(g, &r->range, &r->src, &r->src_off);
@@ -116,7 +116,7 @@ static void random_request(struct bf_rng *g, struct bf_sdma_rect *r, bool wide_r
 				     (unsigned long long)b->field);                                                    \
 	} while (0)
 
-static void same_tile(const struct bf_sdma_tile *a, const struct bf_sdma_tile *b)
+static void same_tile(const struct bf_sdma_drv_tile *a, const struct bf_sdma_drv_tile *b)
 {
 	SAME(element);
 	SAME(sbase);
@@ -134,14 +134,14 @@ static void same_tile(const struct bf_sdma_tile *a, const struct bf_sdma_tile *b
 		ck_abort_msg("a tile does not begin in its first row");
 }
 
-static void compare(const struct bf_sdma_rect *r, const struct bf_sdma_caps *caps, const struct limits *l,
-		    struct bf_sdma_tile *tiles)
+static void compare(const struct bf_sdma_drv_rect *r, const struct bf_sdma_drv_caps *caps, const struct limits *l,
+		    struct bf_sdma_drv_tile *tiles)
 {
 	const int n = second(r, l, tiles);
-	struct bf_sdma_tiles it;
-	struct bf_sdma_tile tile;
+	struct bf_sdma_drv_tiles it;
+	struct bf_sdma_drv_tile tile;
 	int got = 0;
-	const enum bf_sdma_rect_error e = bf_sdma_tiles_begin(&it, r, caps);
+	const enum bf_sdma_drv_rect_error e = bf_sdma_tiles_begin(&it, r, caps);
 
 	if (n < 0) {
 		ck_assert_int_eq((int)e, -n);
@@ -165,8 +165,8 @@ static void compare(const struct bf_sdma_rect *r, const struct bf_sdma_caps *cap
  */
 static const struct {
 	const char *name;
-	struct bf_sdma_rect r;
-	enum bf_sdma_rect_error error;
+	struct bf_sdma_drv_rect r;
+	enum bf_sdma_drv_rect_error error;
 	int submit, n;
 	struct {
 		uint32_t element, soff, pitch, x, y, z;
@@ -175,31 +175,31 @@ static const struct {
 } examples[] = {
 	{ "32 x 32 to the middle of 128 x 128",
 	  { { SRC, 128, 16384 }, { DST, 128, 16384 }, { 0, 0, 0 }, { 48, 48, 0 }, { 32, 32, 1 } },
-	  BF_SDMA_RECT_OK,
+	  BF_SDMA_DRV_RECT_OK,
 	  0,
 	  1,
 	  { { 4, 0, 7, 1, 31, 0, 0, 0x1830 } } },
 	{ "71 x 2 from an odd byte: one packet of bytes",
 	  { { SRC, 256, 512 }, { DST, 256, 512 }, { 1, 0, 0 }, { 0, 0, 0 }, { 71, 2, 1 } },
-	  BF_SDMA_RECT_OK,
+	  BF_SDMA_DRV_RECT_OK,
 	  0,
 	  1,
 	  { { 0, 1, 255, 70, 1, 0, 0, 0 } } },
 	{ "16383 bytes fit a packet of bytes",
 	  { { SRC, 32768, 327680 }, { DST, 32768, 327680 }, { 0, 0, 0 }, { 0, 0, 0 }, { 16383, 10, 1 } },
-	  BF_SDMA_RECT_OK,
+	  BF_SDMA_DRV_RECT_OK,
 	  0,
 	  1,
 	  { { 0, 0, 32767, 16382, 9, 0, 0, 0 } } },
 	{ "16385 bytes: a body of 16-byte elements and a tail",
 	  { { SRC, 32768, 327680 }, { DST, 32768, 327680 }, { 0, 0, 0 }, { 0, 0, 0 }, { 16385, 10, 1 } },
-	  BF_SDMA_RECT_OK,
+	  BF_SDMA_DRV_RECT_OK,
 	  0,
 	  2,
 	  { { 4, 0, 2047, 1023, 9, 0, 0, 0 }, { 0, 0, 32767, 0, 9, 0, 0x4000, 0x4000 } } },
 	{ "300003 bytes at a pitch that is a multiple of 4",
 	  { { SRC, 300004, 300004 }, { DST, 300004, 300004 }, { 0, 0, 0 }, { 0, 0, 0 }, { 300003, 1, 1 } },
-	  BF_SDMA_RECT_OK,
+	  BF_SDMA_DRV_RECT_OK,
 	  0,
 	  6,
 	  { { 2, 0, 75000, 16383, 0, 0, 0, 0 },
@@ -210,7 +210,7 @@ static const struct {
 	    { 0, 0, 300003, 2, 0, 0, 0x493e0, 0x493e0 } } },
 	{ "rows too far apart become slices",
 	  { { SRC, 1u << 20, 0 }, { DST, 1u << 20, 0 }, { 0, 0, 0 }, { 16, 0, 0 }, { 64, 5000, 1 } },
-	  BF_SDMA_RECT_OK,
+	  BF_SDMA_DRV_RECT_OK,
 	  1,
 	  3,
 	  { { 4, 0, 524287, 3, 0, 2047, 0, 16 },
@@ -218,7 +218,7 @@ static const struct {
 	    { 4, 0, 524287, 3, 0, 903, 1ull << 32, (1ull << 32) + 16 } } },
 	{ "too many rows and slices: 2 x 2 packets, rows first",
 	  { { SRC, 64, 1280000 }, { DST, 64, 1280000 }, { 0, 0, 0 }, { 0, 0, 0 }, { 64, 20000, 2100 } },
-	  BF_SDMA_RECT_OK,
+	  BF_SDMA_DRV_RECT_OK,
 	  0,
 	  4,
 	  { { 4, 0, 3, 3, 16383, 2047, 0, 0 },
@@ -227,7 +227,7 @@ static const struct {
 	    { 4, 0, 3, 3, 3615, 51, 2048ull * 1280000 + 16384 * 64, 2048ull * 1280000 + 16384 * 64 } } },
 	{ "an odd width at 2 MiB",
 	  { { SRC, 1u << 21, 1u << 22 }, { DST, 1u << 21, 1u << 22 }, { 0, 0, 0 }, { 0, 0, 0 }, { 33, 2, 2 } },
-	  BF_SDMA_RECT_PITCH_LIMIT,
+	  BF_SDMA_DRV_RECT_PITCH_LIMIT,
 	  0,
 	  0,
 	  { { 0 } } },
@@ -235,18 +235,18 @@ static const struct {
 
 START_TEST(worked_examples)
 {
-	const struct bf_sdma_caps *caps = bf_sdma_caps_of(BF_SDMA_V4);
-	struct bf_sdma_rect r = examples[_i].r;
-	struct bf_sdma_tiles it;
-	struct bf_sdma_tile t;
+	const struct bf_sdma_drv_caps *caps = bf_sdma_drv_caps_of(BF_SDMA_V4);
+	struct bf_sdma_drv_rect r = examples[_i].r;
+	struct bf_sdma_drv_tiles it;
+	struct bf_sdma_drv_tile t;
 	int n = 0;
 
 	if (examples[_i].submit) {
-		ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_RECT_OK);
+		ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_OK);
 		bf_sdma_rect_xz(&r, caps);
 	}
 	ck_assert_msg(bf_sdma_tiles_begin(&it, &r, caps) == examples[_i].error, "%s", examples[_i].name);
-	for (; examples[_i].error == BF_SDMA_RECT_OK && bf_sdma_tiles_next(&it, &t); n++) {
+	for (; examples[_i].error == BF_SDMA_DRV_RECT_OK && bf_sdma_tiles_next(&it, &t); n++) {
 		ck_assert_msg(n < examples[_i].n, "%s", examples[_i].name);
 		ck_assert_uint_eq(t.element, examples[_i].tiles[n].element);
 		ck_assert_uint_eq(t.soff, examples[_i].tiles[n].soff);
@@ -265,18 +265,18 @@ START_TEST(two_splitters_agree)
 {
 	static const struct limits narrow = { 1u << 19, 1u << 28, 1u << 14, 1u << 11 },
 				   wide = { 1u << 16, 1ull << 32, 1u << 16, 1u << 14 };
-	struct bf_sdma_tile *tiles = calloc(TILES_MAX, sizeof(*tiles));
+	struct bf_sdma_drv_tile *tiles = calloc(TILES_MAX, sizeof(*tiles));
 	struct bf_rng g;
 
 	bf_rng_init(&g, 7, "rects");
 	for (int i = 0; i < REQUESTS; i++) {
-		struct bf_sdma_rect r;
+		struct bf_sdma_drv_rect r;
 
 		random_request(&g, &r, i % 3 == 0);
 		r.src.base = 0x700000000000ull + 4 * bf_rng_below(&g, 1u << 20);
 		r.dst.base = 0x7e0000000000ull + 4 * bf_rng_below(&g, 1u << 20);
-		compare(&r, bf_sdma_caps_of(BF_SDMA_V4), &narrow, tiles);
-		compare(&r, bf_sdma_caps_of(BF_SDMA_V7), &wide, tiles);
+		compare(&r, bf_sdma_drv_caps_of(BF_SDMA_V4), &narrow, tiles);
+		compare(&r, bf_sdma_drv_caps_of(BF_SDMA_V7), &wide, tiles);
 	}
 	free(tiles);
 }
@@ -285,31 +285,31 @@ END_TEST
 /* Each check, and that the first one that strikes is the one that is told. */
 START_TEST(checks_in_order)
 {
-	const struct bf_sdma_rect good = { .src = { 0x1000, 256, 4096 },
-					   .dst = { 0x9000, 128, 2048 },
-					   .range = { 64, 4, 2 } };
-	struct bf_sdma_rect r = good;
+	const struct bf_sdma_drv_rect good = { .src = { 0x1000, 256, 4096 },
+					       .dst = { 0x9000, 128, 2048 },
+					       .range = { 64, 4, 2 } };
+	struct bf_sdma_drv_rect r = good;
 
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_RECT_OK);
+	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_OK);
 	r.dst.slice = 0;
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_RECT_SLICE_NEEDED);
+	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_SLICE_NEEDED);
 	r.src_off.y = 13;
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_RECT_HEIGHT_RANGE);
+	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_HEIGHT_RANGE);
 	r.dst_off.x = 65;
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_RECT_WIDTH_RANGE);
+	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_WIDTH_RANGE);
 	r.src.slice = 4098;
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_RECT_SLICE_ALIGN);
+	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_SLICE_ALIGN);
 	r.dst.pitch = 129;
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_RECT_PITCH_ALIGN);
+	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_PITCH_ALIGN);
 	r.src.base = 0x1002;
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_RECT_BASE_ALIGN);
+	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_BASE_ALIGN);
 	r = good;
 	r.range.x = 0;
 	r.src.pitch = 0; /* would divide by zero */
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_RECT_HEIGHT_RANGE);
+	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_HEIGHT_RANGE);
 	r = good;
 	r.dst_off.x = UINT32_MAX; /* the sum has 33 bits */
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_RECT_WIDTH_RANGE);
+	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_WIDTH_RANGE);
 }
 END_TEST
 
@@ -392,7 +392,8 @@ static void run(struct stand *s, const uint32_t *dw, uint32_t n)
 	ck_assert_uint_eq(info.retired, s->index);
 }
 
-static uint64_t reach(const struct bf_sdma_pitched *p, const struct bf_sdma_dim3 *off, const struct bf_sdma_dim3 *range)
+static uint64_t reach(const struct bf_sdma_drv_pitched *p, const struct bf_sdma_drv_dim3 *off,
+		      const struct bf_sdma_drv_dim3 *range)
 {
 	return off->x + range->x + (off->y + range->y) * p->pitch + (off->z + range->z) * p->slice;
 }
@@ -412,16 +413,16 @@ static void random_rects_on(const struct bf_sdma_profile *profile, int count)
 		s.dst->bytes[i] = should[i] = (uint8_t)bf_rng_next(&g);
 	}
 	while (ran < count) {
-		struct bf_sdma_body b;
-		struct bf_sdma_rect r;
+		struct bf_sdma_drv_body b;
+		struct bf_sdma_drv_rect r;
 
 		random_request(&g, &r, false);
 		if (reach(&r.src, &r.src_off, &r.range) > SURFACE || reach(&r.dst, &r.dst_off, &r.range) > SURFACE)
 			continue;
 		r.src.base = s.src->va;
 		r.dst.base = s.dst->va;
-		bf_sdma_body_begin(&b, bf_sdma_caps_of(profile->gen), 0, dw, BF_ARRAY_LEN(dw));
-		ck_assert_int_eq(bf_sdma_rect_copy(&b, &r), BF_SDMA_RECT_OK);
+		bf_sdma_body_begin(&b, bf_sdma_drv_caps_of(profile->gen), 0, dw, BF_ARRAY_LEN(dw));
+		ck_assert_int_eq(bf_sdma_rect_copy(&b, &r), BF_SDMA_DRV_RECT_OK);
 		ck_assert_uint_le(b.n, b.cap);
 		run(&s, dw, b.n);
 		for (uint32_t z = 0; z < r.range.z; z++)
@@ -447,18 +448,18 @@ END_TEST
 /* Rows too far apart for a pitch become slices of one row. */
 START_TEST(far_rows_become_slices)
 {
-	struct bf_sdma_rect r = { .src = { 0x10000000, 1u << 20, 0 },
-				  .dst = { 0x20000000, 1u << 20, 0 },
-				  .dst_off = { 16, 3, 0 },
-				  .range = { 64, 5000, 1 } };
-	struct bf_sdma_tiles it;
-	struct bf_sdma_tile t;
+	struct bf_sdma_drv_rect r = { .src = { 0x10000000, 1u << 20, 0 },
+				      .dst = { 0x20000000, 1u << 20, 0 },
+				      .dst_off = { 16, 3, 0 },
+				      .range = { 64, 5000, 1 } };
+	struct bf_sdma_drv_tiles it;
+	struct bf_sdma_drv_tile t;
 	const uint32_t slices[] = { 2047, 2047, 903 };
 
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_RECT_OK);
-	bf_sdma_rect_xz(&r, bf_sdma_caps_of(BF_SDMA_V4));
+	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_OK);
+	bf_sdma_rect_xz(&r, bf_sdma_drv_caps_of(BF_SDMA_V4));
 	ck_assert_uint_eq(r.dst.base, 0x20000000 + (3u << 20));
-	ck_assert_int_eq(bf_sdma_tiles_begin(&it, &r, bf_sdma_caps_of(BF_SDMA_V4)), BF_SDMA_RECT_OK);
+	ck_assert_int_eq(bf_sdma_tiles_begin(&it, &r, bf_sdma_drv_caps_of(BF_SDMA_V4)), BF_SDMA_DRV_RECT_OK);
 	for (uint32_t i = 0; i < 3; i++) {
 		ck_assert_int_eq(bf_sdma_tiles_next(&it, &t), 1);
 		ck_assert_uint_eq(t.element, 4);

@@ -37,11 +37,11 @@ struct race {
 };
 
 struct field {
-	struct bf_sdma_submission sub[PRODUCERS_MAX][SUBMISSIONS_MAX];
-	struct bf_sdma_step steps[PRODUCERS_MAX][SUBMISSIONS_MAX * 3];
+	struct bf_sdma_drv_submission sub[PRODUCERS_MAX][SUBMISSIONS_MAX];
+	struct bf_sdma_drv_step steps[PRODUCERS_MAX][SUBMISSIONS_MAX * 3];
 	uint32_t dw[PRODUCERS_MAX][SUBMISSIONS_MAX][64];
-	struct bf_sdma_thread threads[PRODUCERS_MAX];
-	struct bf_sdma_job job;
+	struct bf_sdma_drv_thread threads[PRODUCERS_MAX];
+	struct bf_sdma_drv_job job;
 };
 
 static uint64_t slot_at(const struct race *r, uint32_t p, uint32_t i, uint32_t which)
@@ -64,17 +64,17 @@ static uint64_t *word(const struct bf_memory *heap, uint64_t at)
 	return (uint64_t *)(void *)((uint8_t *)heap->ptr + at);
 }
 
-static void plan_one(const struct race *r, struct field *f, struct bf_sdma_writer *w, const struct bf_memory *heap,
+static void plan_one(const struct race *r, struct field *f, struct bf_sdma_drv_writer *w, const struct bf_memory *heap,
 		     struct bf_rng *g, uint32_t p, uint32_t i)
 {
-	struct bf_sdma_submission *sub = &f->sub[p][i];
-	struct bf_sdma_step *steps = &f->steps[p][i * 3];
+	struct bf_sdma_drv_submission *sub = &f->sub[p][i];
+	struct bf_sdma_drv_step *steps = &f->steps[p][i * 3];
 	const uint32_t bytes = r->one_size ? 1024 : 8 * (1 + (uint32_t)bf_rng_below(g, SLOT / 8));
 	const uint32_t words = r->one_size ? 2 : 2 * (1 + (uint32_t)bf_rng_below(g, 8));
 	const uint64_t signal = signal_at(r, p, i), src = slot_at(r, p, i, 0), mid = slot_at(r, p, i, 1),
 		       dst = slot_at(r, p, i, 2);
 	uint32_t data[16];
-	struct bf_sdma_body b;
+	struct bf_sdma_drv_body b;
 
 	for (uint32_t k = 0; k < bytes / 4; k++)
 		bf_put_le32((uint8_t *)heap->ptr + src + k * 4, (uint32_t)bf_rng_next(g));
@@ -90,24 +90,25 @@ static void plan_one(const struct race *r, struct field *f, struct bf_sdma_write
 	}
 	ck_assert_uint_le(b.n, 64);
 	bf_put_le64(word(heap, signal), 1);
-	*sub = (struct bf_sdma_submission){ .body = b.dw, .dwords = b.n, .plain = (uint8_t)(i & 1) };
-	sub->done = (struct bf_sdma_signal){ .va = heap->va + signal, .value = word(heap, signal) };
-	steps[0] = (struct bf_sdma_step){ .kind = BF_SDMA_STEP_SUBMIT, .writer = w, .submission = sub };
+	*sub = (struct bf_sdma_drv_submission){ .body = b.dw, .dwords = b.n, .plain = (uint8_t)(i & 1) };
+	sub->done = (struct bf_sdma_drv_signal){ .va = heap->va + signal, .value = word(heap, signal) };
+	steps[0] = (struct bf_sdma_drv_step){ .kind = BF_SDMA_DRV_STEP_SUBMIT, .writer = w, .submission = sub };
 	/* Every fourth is awaited at once, so that data are looked at while others are on their way. */
-	steps[1] =
-	    (struct bf_sdma_step){ .kind = i % 4 ? BF_SDMA_STEP_DELAY : BF_SDMA_STEP_WAIT, .at = word(heap, signal) };
-	steps[2] = (struct bf_sdma_step){ .kind = i % 4 ? BF_SDMA_STEP_DELAY : BF_SDMA_STEP_CHECK,
-					  .at = word(heap, dst + bytes - 8),
-					  .value = i % 4 ? 0 : bf_get_le64((uint8_t *)heap->ptr + src + bytes - 8) };
+	steps[1] = (struct bf_sdma_drv_step){ .kind = i % 4 ? BF_SDMA_DRV_STEP_DELAY : BF_SDMA_DRV_STEP_WAIT,
+					      .at = word(heap, signal) };
+	steps[2] =
+	    (struct bf_sdma_drv_step){ .kind = i % 4 ? BF_SDMA_DRV_STEP_DELAY : BF_SDMA_DRV_STEP_CHECK,
+				       .at = word(heap, dst + bytes - 8),
+				       .value = i % 4 ? 0 : bf_get_le64((uint8_t *)heap->ptr + src + bytes - 8) };
 	/* The last one waits for all before it, too: the ring keeps their order. */
 	if (i + 1 == r->submissions)
-		steps[1].kind = BF_SDMA_STEP_WAIT;
+		steps[1].kind = BF_SDMA_DRV_STEP_WAIT;
 }
 
 static bool data_right(const struct race *r, const struct field *f, const struct bf_memory *heap)
 {
 	for (uint32_t p = 0; p < r->producers; p++) {
-		if (bf_get_le64(f->threads[p].status) != BF_SDMA_THREAD_DONE)
+		if (bf_get_le64(f->threads[p].status) != BF_SDMA_DRV_THREAD_DONE)
 			return false;
 		for (uint32_t i = 0; i < r->submissions; i++) {
 			const uint8_t *base = heap->ptr;
@@ -127,7 +128,7 @@ static void run_race(struct race *r)
 	const struct bf_backend *be = bf_backend_find(r->backend ? r->backend : "sim");
 	struct field *f = calloc(1, sizeof(*f));
 	struct bf_error err = { 0 };
-	struct bf_sdma_caps caps = *bf_sdma_caps_of(r->gen);
+	struct bf_sdma_drv_caps caps = *bf_sdma_drv_caps_of(r->gen);
 	const struct bf_sdma_profile *const profiles[] = { &bf_sdma_v4, &bf_sdma_v5, &bf_sdma_v6, &bf_sdma_v7,
 							   &bf_sdma_v7_1 };
 	const struct bf_world_opts world = { .seed = r->seed,
@@ -136,16 +137,16 @@ static void run_race(struct race *r)
 					     .sdma = profiles[r->gen],
 					     .npes = 1,
 					     .limit_ps = (r->backend ? 20 : 1) * BF_S };
-	struct bf_sdma_host_opts host = { .caps = &caps,
-					  .bugs = r->bugs,
-					  .queues = 1,
-					  .ring_bytes = r->ring_bytes,
-					  .heap_bytes = heap_bytes(r),
-					  .wrapped = r->wrapped,
-					  .exact_fit = r->exact_fit,
-					  .wait_idle = r->wait_idle };
-	struct bf_sdma_writer *w;
-	struct bf_sdma_host *h;
+	struct bf_sdma_drv_host_opts host = { .caps = &caps,
+					      .bugs = r->bugs,
+					      .queues = 1,
+					      .ring_bytes = r->ring_bytes,
+					      .heap_bytes = heap_bytes(r),
+					      .wrapped = r->wrapped,
+					      .exact_fit = r->exact_fit,
+					      .wait_idle = r->wait_idle };
+	struct bf_sdma_drv_writer *w;
+	struct bf_sdma_drv_host *h;
 	struct bf_memory heap;
 	struct bf_world *wd;
 	struct bf_rng g;
@@ -153,24 +154,24 @@ static void run_race(struct race *r)
 	caps.atomics = !r->fences;
 	caps.min_dwords = r->min_dwords;
 	ck_assert_msg(!be->open(&world, &err, &wd), "%s", err.text);
-	ck_assert_msg(!bf_sdma_host_open(be, wd, 1, &host, &err, &h), "%s", err.text);
-	heap = bf_sdma_host_heap(h, 0);
-	w = bf_sdma_host_writer(h, 0, 0);
+	ck_assert_msg(!bf_sdma_drv_host_open(be, wd, 1, &host, &err, &h), "%s", err.text);
+	heap = bf_sdma_drv_host_heap(h, 0);
+	w = bf_sdma_drv_host_writer(h, 0, 0);
 	bf_rng_init(&g, r->seed, "race");
 	for (uint32_t p = 0; p < r->producers; p++) {
 		for (uint32_t i = 0; i < r->submissions; i++)
 			plan_one(r, f, w, &heap, &g, p, i);
-		f->threads[p] =
-		    (struct bf_sdma_thread){ f->steps[p], r->no_wait ? 1 : r->submissions * 3, word(&heap, p * 64) };
+		f->threads[p] = (struct bf_sdma_drv_thread){ f->steps[p], r->no_wait ? 1 : r->submissions * 3,
+							     word(&heap, p * 64) };
 	}
-	f->job = (struct bf_sdma_job){ f->threads, r->producers };
-	ck_assert_int_eq(be->launch_cpu(wd, 0, r->producers, bf_sdma_kernel(be->platform), &f->job), 0);
+	f->job = (struct bf_sdma_drv_job){ f->threads, r->producers };
+	ck_assert_int_eq(be->launch_cpu(wd, 0, r->producers, bf_sdma_drv_kernel(be->platform), &f->job), 0);
 	ck_assert_msg(!be->run(wd, &r->result), "%s", err.text);
 	ck_assert_int_eq(be->sdma_standing(wd, 0, w->id, &r->standing), 0);
 	r->published = w->commit;
 	r->good = r->result.end == BF_END_DONE && !r->standing.stopped[0] && data_right(r, f, &heap) &&
 		  w->reserve == w->commit && r->standing.retired == w->commit;
-	bf_sdma_host_close(h);
+	bf_sdma_drv_host_close(h);
 	be->close(wd);
 	free(f);
 }
@@ -294,12 +295,12 @@ static const struct {
 	uint64_t bit;
 	struct race (*make)(uint64_t bugs, uint64_t seed);
 } cases[] = {
-	{ BF_SDMA_BUG_DOORBELL_FIRST, crowded },    { BF_SDMA_BUG_NO_FENCE, crowded },
-	{ BF_SDMA_BUG_NO_FULL_CHECK, crowded },     { BF_SDMA_BUG_COMMIT_ORDER, crowded },
-	{ BF_SDMA_BUG_STRADDLE, many_laps },        { BF_SDMA_BUG_NO_NOPS, many_laps },
-	{ BF_SDMA_BUG_WRAP_INDEX, many_laps },      { BF_SDMA_BUG_COPY_COUNT, many_laps },
-	{ BF_SDMA_BUG_NO_COPY_ORDER, long_copies }, { BF_SDMA_BUG_SIGNAL_FIRST, long_copies },
-	{ BF_SDMA_BUG_SIGNAL_WRITE, long_copies },
+	{ BF_SDMA_DRV_BUG_DOORBELL_FIRST, crowded },    { BF_SDMA_DRV_BUG_NO_FENCE, crowded },
+	{ BF_SDMA_DRV_BUG_NO_FULL_CHECK, crowded },     { BF_SDMA_DRV_BUG_COMMIT_ORDER, crowded },
+	{ BF_SDMA_DRV_BUG_STRADDLE, many_laps },        { BF_SDMA_DRV_BUG_NO_NOPS, many_laps },
+	{ BF_SDMA_DRV_BUG_WRAP_INDEX, many_laps },      { BF_SDMA_DRV_BUG_COPY_COUNT, many_laps },
+	{ BF_SDMA_DRV_BUG_NO_COPY_ORDER, long_copies }, { BF_SDMA_DRV_BUG_SIGNAL_FIRST, long_copies },
+	{ BF_SDMA_DRV_BUG_SIGNAL_WRITE, long_copies },
 };
 
 START_TEST(each_does_harm)
@@ -347,12 +348,12 @@ START_TEST(every_bit_has_a_name)
 {
 	uint64_t all = 0;
 
-	for (const struct bf_sdma_bug *b = bf_sdma_bugs; b->name; b++) {
+	for (const struct bf_sdma_drv_bug *b = bf_sdma_drv_bugs; b->name; b++) {
 		ck_assert_uint_eq(all & b->bit, 0);
 		ck_assert_ptr_nonnull(b->summary);
 		all |= b->bit;
 	}
-	ck_assert_uint_eq(all, BF_SDMA_BUG_SIGNAL_STEP * 2 - 1);
+	ck_assert_uint_eq(all, BF_SDMA_DRV_BUG_SIGNAL_STEP * 2 - 1);
 }
 END_TEST
 

@@ -11,33 +11,33 @@
 struct rig {
 	struct fake *k;
 	struct bf_world *world;
-	struct bf_nvm_host *host;
-	struct bf_nvm_job job;
+	struct bf_nvme_drv_host *host;
+	struct bf_nvme_drv_job job;
 	struct bf_error err;
 	struct bf_world_result result;
 };
 
-static struct bf_nvm_room room(struct rig *r, uint64_t bytes)
+static struct bf_nvme_drv_room room(struct rig *r, uint64_t bytes)
 {
-	struct bf_nvm_room out;
+	struct bf_nvme_drv_room out;
 
-	ck_assert_msg(!bf_nvm_host_room(r->host, BF_PLACE_HOST, bytes, "test", &out), "%s", r->err.text);
+	ck_assert_msg(!bf_nvme_drv_host_room(r->host, BF_PLACE_HOST, bytes, "test", &out), "%s", r->err.text);
 	return out;
 }
 
 static void rig_open(struct rig *r, const char *device)
 {
 	const struct bf_world_opts opts = options(device);
-	const struct bf_nvm_host_opts ho = { .nqps = THREADS, .entries = DEPTH + 1, .timeout_ns = 30000000000u };
+	const struct bf_nvme_drv_host_opts ho = { .nqps = THREADS, .entries = DEPTH + 1, .timeout_ns = 30000000000u };
 
 	*r = (struct rig){ .k = new_fake() };
 	plug_in(r->k);
 	ck_assert_msg(!bf_vfio_open(system_of(r->k), &opts, &r->err, &r->world), "%s", r->err.text);
-	ck_assert_msg(!bf_nvm_host_open(&bf_backend_vfio, r->world, 0, &ho, &r->err, &r->host), "%s", r->err.text);
-	r->job = (struct bf_nvm_job){
-		.work = BF_NVM_VERIFY,
-		.ctrl = bf_nvm_host_ctrl(r->host),
-		.qps = bf_nvm_host_qps(r->host),
+	ck_assert_msg(!bf_nvme_drv_host_open(&bf_backend_vfio, r->world, 0, &ho, &r->err, &r->host), "%s", r->err.text);
+	r->job = (struct bf_nvme_drv_job){
+		.work = BF_NVME_DRV_VERIFY,
+		.ctrl = bf_nvme_drv_host_ctrl(r->host),
+		.qps = bf_nvme_drv_host_qps(r->host),
 		.shape = { .threads = THREADS,
 			   .lanes = 2,
 			   .share = 1,
@@ -53,14 +53,14 @@ static void rig_open(struct rig *r, const char *device)
 		.data_stride = 4096,
 	};
 	r->job.data = room(r, (uint64_t)THREADS * DEPTH * 4096);
-	r->job.request = (void *)room(r, (uint64_t)THREADS * DEPTH * sizeof(struct bf_nvm_request)).vaddr;
+	r->job.request = (void *)room(r, (uint64_t)THREADS * DEPTH * sizeof(struct bf_nvme_drv_request)).vaddr;
 	r->job.version = (void *)room(r, (uint64_t)THREADS * COMMANDS * 4).vaddr;
-	r->job.result = (void *)room(r, THREADS * sizeof(struct bf_nvm_result)).vaddr;
+	r->job.result = (void *)room(r, THREADS * sizeof(struct bf_nvme_drv_result)).vaddr;
 }
 
 static void rig_run(struct rig *r)
 {
-	bf_kernel_fn *kernel = bf_nvm_kernels(bf_backend_vfio.platform)->run[r->job.work];
+	bf_kernel_fn *kernel = bf_nvme_drv_kernels(bf_backend_vfio.platform)->run[r->job.work];
 
 	ck_assert_int_eq(bf_backend_vfio.launch(r->world, 0, 1, THREADS / 2, kernel, &r->job), 0);
 	ck_assert_msg(!bf_backend_vfio.run(r->world, &r->result), "%s", r->err.text);
@@ -88,7 +88,7 @@ START_TEST(bytes_arrive)
 		ck_assert_uint_eq(r.job.result[t].mismatches, 0);
 		ck_assert_uint_eq(r.job.result[t].completed, COMMANDS * 2 + 1);
 	}
-	ck_assert_msg(!bf_nvm_host_close(r.host), "%s", r.err.text);
+	ck_assert_msg(!bf_nvme_drv_host_close(r.host), "%s", r.err.text);
 	rig_close(&r);
 }
 END_TEST
@@ -115,7 +115,7 @@ START_TEST(unmapped_memory_is_named)
 	ck_assert_ptr_nonnull(strstr(r.result.report,
 				     "a write at 0x900000000: nothing was ever mapped there; the memory "
 				     "below it, 'test', ends at 0x"));
-	bf_nvm_host_abandon(r.host);
+	bf_nvme_drv_host_abandon(r.host);
 	rig_close(&r);
 }
 END_TEST

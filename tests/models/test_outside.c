@@ -470,7 +470,7 @@ END_TEST
 
 /* The ring alone: what a consumer makes of what a producer should not do. */
 struct ring_pair {
-	struct bf_ring tx, rx;
+	struct bf_shm_ring tx, rx;
 	uint8_t frame[BF_PACKET_MAX];
 };
 
@@ -548,7 +548,7 @@ START_TEST(test_memory_that_is_no_ring)
 {
 	int plain = memfd_create("plain", MFD_CLOEXEC), file = fileno(tmpfile()), fd;
 	struct bf_door *door;
-	struct bf_ring r;
+	struct bf_shm_ring r;
 
 	ck_assert_int_eq(ftruncate(plain, BF_RING_HEAD + BF_RING_MIN), 0);
 	ck_assert_int_eq(bf_ring_map(&r, plain), -EBADMSG); /* its size could change */

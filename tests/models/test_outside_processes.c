@@ -306,7 +306,7 @@ END_TEST
 /* A process that speaks for itself, byte by byte. */
 struct liar {
 	int fd;
-	struct bf_ring ring;
+	struct bf_shm_ring ring;
 	int ring_fd, door_fd;
 	struct bf_door *door;
 };

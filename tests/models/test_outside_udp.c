@@ -334,7 +334,7 @@ START_TEST(test_rings_beside)
 END_TEST
 
 /* When something leaves that comes at `now`, from a bucket of 100. */
-static uint64_t leaves(struct bf_bucket *b, uint64_t now, uint64_t cost)
+static uint64_t leaves(struct bf_udp_bucket *b, uint64_t now, uint64_t cost)
 {
 	const uint64_t ready = bf_bucket_ready_ps(b, 100), at = ready > now ? ready : now;
 
@@ -345,7 +345,7 @@ static uint64_t leaves(struct bf_bucket *b, uint64_t now, uint64_t cost)
 /* By a clock of our own: what was saved may go at once, the rest at the rate, and no more than 100 is saved. */
 START_TEST(test_bucket)
 {
-	struct bf_bucket b = { 0 };
+	struct bf_udp_bucket b = { 0 };
 
 	for (uint64_t i = 0; i < 3; i++)
 		ck_assert_uint_eq(leaves(&b, 1000, 50), 1000); /* full again at 1050, 1100, 1150 */
@@ -357,7 +357,7 @@ START_TEST(test_bucket)
 		ck_assert_uint_eq(leaves(&b, 9000, 50), 9000);
 	ck_assert_uint_eq(leaves(&b, 9000, 50), 9050);
 	/* The rate in the long run, whatever the sizes are. */
-	b = (struct bf_bucket){ 0 };
+	b = (struct bf_udp_bucket){ 0 };
 	for (uint64_t i = 0, last = 0; i < 1000; i++) {
 		const uint64_t at = leaves(&b, last, 1 + i % 90);
 

@@ -70,16 +70,16 @@ __global__ void work(const struct bf_sdma_job *job)
 	bf_sdma_work(&t, job);
 }
 
-__global__ void build(const struct bf_sdma_caps *caps, uint32_t *dw, const struct bf_sdma_rect *rect, uint32_t *n)
+__global__ void build(const struct bf_sdma_drv_caps *caps, uint32_t *dw, const struct bf_sdma_drv_rect *rect, uint32_t *n)
 {
-	struct bf_sdma_body b;
+	struct bf_sdma_drv_body b;
 
 	bf_sdma_body_begin(&b, caps, 0, dw, 64);
 	bf_sdma_copy(&b, 4096, 8192, 100);
 	bf_sdma_broadcast(&b, 4096, 8192, 16384, 100);
 	bf_sdma_fill(&b, 4096, 0, 25);
 	bf_sdma_order(&b);
-	*n = bf_sdma_rect_copy(&b, rect) == BF_SDMA_RECT_OK ? b.n : 0;
+	*n = bf_sdma_rect_copy(&b, rect) == BF_SDMA_DRV_RECT_OK ? b.n : 0;
 }
 CU
 
@@ -88,27 +88,27 @@ cat > "$dir/nvme.cu" <<'CU'
 
 #include "drivers/nvme/kernels_internal.h"
 
-__global__ void io(const struct bf_nvm_job *job, int what)
+__global__ void io(const struct bf_nvme_drv_job *job, int what)
 {
 	struct bf_thread t;
 
-	bf_nvm_work_io(&t, job, (enum bf_nvm_work)what);
+	bf_nvme_drv_work_io(&t, job, (enum bf_nvme_drv_work)what);
 }
 
-__global__ void admin(const struct bf_nvm_job *job)
+__global__ void admin(const struct bf_nvme_drv_job *job)
 {
 	struct bf_thread t;
 
-	bf_nvm_work_admin(&t, job);
-	bf_nvm_work_ring(&t, job);
+	bf_nvme_drv_work_admin(&t, job);
+	bf_nvme_drv_work_ring(&t, job);
 }
 
-__global__ void bring_up(struct bf_nvm_boot *boot)
+__global__ void bring_up(struct bf_nvme_drv_boot *boot)
 {
 	struct bf_thread t;
 
-	bf_nvm_bring_up(&t, boot);
-	bf_nvm_shut_down(&t, boot);
+	bf_nvme_drv_bring_up(&t, boot);
+	bf_nvme_drv_shut_down(&t, boot);
 }
 CU
 

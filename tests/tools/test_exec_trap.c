@@ -49,7 +49,7 @@ static struct {
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	const uint64_t at = (uintptr_t)info->si_addr, base = (uintptr_t)t.a->trapped;
-	struct bf_store s;
+	struct bf_trap_store s;
 
 	if (sig != SIGSEGV || at - base >= PAGE)
 		abort();
@@ -558,7 +558,7 @@ START_TEST(unknown_instructions)
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		ucontext_t uc = { 0 };
 		uint8_t code[16] = { 0 };
-		struct bf_store s;
+		struct bf_trap_store s;
 
 		memcpy(code, all[i], 8);
 		uc.uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)code;
@@ -577,7 +577,7 @@ START_TEST(any_bytes)
 	for (unsigned i = 0; i < 200000; i++) {
 		const unsigned len = 1 + i % 15;
 		ucontext_t uc = { 0 };
-		struct bf_store s;
+		struct bf_trap_store s;
 
 		for (unsigned k = 0; k < len; k++) {
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;

@@ -63,12 +63,12 @@ static void tell_findings(const struct tally *t, const struct bf_nvme_replay_res
 	char text[256];
 
 	for (size_t i = 0; i < r->nfindings; i++) {
-		const struct bf_nvme_finding *f = &r->findings[i];
+		const struct bf_nvme_replay_finding *f = &r->findings[i];
 
-		if (f->verdict == BF_NVME_ORPHAN || f->verdict == BF_NVME_NOT_SENT)
+		if (f->verdict == BF_NVME_REPLAY_ORPHAN || f->verdict == BF_NVME_REPLAY_NOT_SENT)
 			continue; /* counted in the line above */
 		snprintf(text, sizeof(text), "%s: %s.q%" PRIu32 " cid 0x%" PRIx32 " %s: %.150s",
-			 bf_nvme_verdict_name(f->verdict), f->ctrl, f->qid, f->cid, f->command, f->text);
+			 bf_nvme_replay_verdict_name(f->verdict), f->ctrl, f->qid, f->cid, f->command, f->text);
 		detail(t, text);
 	}
 }
@@ -88,21 +88,21 @@ static int check_trace(struct tally *t, const struct vector *v, struct bf_error 
 		bf_ftrace_free(trace);
 		return rc;
 	}
-	for (int i = 0; i < BF_NVME_VERDICTS; i++)
-		bad += bf_nvme_verdict_bad((enum bf_nvme_verdict)i) ? r->tally[i] : 0;
+	for (int i = 0; i < BF_NVME_REPLAY_VERDICTS; i++)
+		bad += bf_nvme_replay_verdict_bad((enum bf_nvme_replay_verdict)i) ? r->tally[i] : 0;
 	snprintf(text, sizeof(text),
 		 "%" PRIu64 " commands and %" PRIu64 " register accesses replayed; of %" PRIu64 " completions %" PRIu64
 		 " as captured, %" PRIu64 " differ, %" PRIu64 " device's own or optional; %" PRIu64 " heads; %" PRIu64
 		 " without a command, %" PRIu64 " not sent, %" PRIu64 " without an end",
-		 r->commands, r->registers, r->completions, r->tally[BF_NVME_SAME], bad,
-		 r->tally[BF_NVME_DEVICE_OWN] + r->tally[BF_NVME_OPTIONAL], r->heads, r->tally[BF_NVME_ORPHAN],
-		 r->tally[BF_NVME_NOT_SENT], r->unfinished);
+		 r->commands, r->registers, r->completions, r->tally[BF_NVME_REPLAY_SAME], bad,
+		 r->tally[BF_NVME_REPLAY_DEVICE_OWN] + r->tally[BF_NVME_REPLAY_OPTIONAL], r->heads,
+		 r->tally[BF_NVME_REPLAY_ORPHAN], r->tally[BF_NVME_REPLAY_NOT_SENT], r->unfinished);
 	tell(t, v, bad == 0 && trace->count > 0, text);
 	tell_findings(t, r);
 	t->commands += r->commands;
 	t->registers += r->registers;
-	t->same += r->tally[BF_NVME_SAME];
-	t->told_apart += r->tally[BF_NVME_DEVICE_OWN] + r->tally[BF_NVME_OPTIONAL];
+	t->same += r->tally[BF_NVME_REPLAY_SAME];
+	t->told_apart += r->tally[BF_NVME_REPLAY_DEVICE_OWN] + r->tally[BF_NVME_REPLAY_OPTIONAL];
 	t->differences += bad;
 	bf_nvme_replay_free(r);
 	bf_ftrace_free(trace);
@@ -135,12 +135,12 @@ static uint64_t hex_value(const char *p)
 
 static int check_bar_trace(struct tally *t, const struct vector *v, struct bf_error *err)
 {
-	struct bf_nvme_own_host *h;
+	struct bf_nvme_replay_own_host *h;
 	char *rest = v->text, *line, text[200];
 	unsigned accesses = 0, status_ok = 0, status_bad = 0;
 	size_t reg = BF_ARRAY_LEN(registers);
 	bool write = false;
-	int rc = bf_nvme_own_open(&h, err);
+	int rc = bf_nvme_replay_own_open(&h, err);
 
 	if (rc)
 		return rc;
@@ -159,9 +159,9 @@ static int check_bar_trace(struct tally *t, const struct vector *v, struct bf_er
 
 			accesses++;
 			if (write) {
-				bf_nvme_own_write(h, registers[reg].offset, value, registers[reg].len);
+				bf_nvme_replay_own_write(h, registers[reg].offset, value, registers[reg].len);
 			} else if (registers[reg].offset == BF_NVME_CSTS) {
-				const bool same = bf_nvme_own_read(h, BF_NVME_CSTS, 4) == value;
+				const bool same = bf_nvme_replay_own_read(h, BF_NVME_CSTS, 4) == value;
 
 				status_ok += same;
 				status_bad += !same;
@@ -169,7 +169,7 @@ static int check_bar_trace(struct tally *t, const struct vector *v, struct bf_er
 			reg = BF_ARRAY_LEN(registers);
 		}
 	}
-	bf_nvme_own_close(h);
+	bf_nvme_replay_own_close(h);
 	snprintf(text, sizeof(text), "%u register accesses repeated; %u of %u status reads as captured", accesses,
 		 status_ok, status_ok + status_bad);
 	tell(t, v, accesses > 0 && status_bad == 0, text);
@@ -330,7 +330,7 @@ static int take_text(struct bf_json_line *l, const char *name, char *out, size_t
 
 static int begin(void *tally, struct bf_error *err)
 {
-	return bf_nvme_own_texts(((struct tally *)tally)->own, err);
+	return bf_nvme_replay_own_texts(((struct tally *)tally)->own, err);
 }
 
 static int take(void *tally, struct bf_json_line *l)

@@ -16,7 +16,7 @@
 struct vector {
 	char id[40], tag[96], error[24];
 	bool wide, submit;
-	struct bf_sdma_rect rect;
+	struct bf_sdma_drv_rect rect;
 	uint32_t npackets;
 	uint32_t dw[PACKETS_MAX][BF_SDMA_RECT_DWORDS];
 };
@@ -71,7 +71,7 @@ static bool take(const char **p, const char *end, char c)
 }
 
 /* [x, y, z] */
-static int read_triple(struct bf_json_line *l, const char *name, struct bf_sdma_dim3 *out)
+static int read_triple(struct bf_json_line *l, const char *name, struct bf_sdma_drv_dim3 *out)
 {
 	const struct bf_json_member *m = bf_json_line_find(l, name);
 	uint32_t *const to[3] = { &out->x, &out->y, &out->z };
@@ -179,7 +179,7 @@ static int read_packets(struct bf_json_line *l, struct vector *v)
 
 static int read_vector(struct bf_json_line *l, struct vector *v)
 {
-	struct bf_sdma_rect *r = &v->rect;
+	struct bf_sdma_drv_rect *r = &v->rect;
 	char gen[16], entry[16];
 	int rc;
 
@@ -211,12 +211,12 @@ static int read_vector(struct bf_json_line *l, struct vector *v)
 
 /* ---- the packets ---- */
 
-static const struct bf_sdma_caps *caps_of(const struct vector *v)
+static const struct bf_sdma_drv_caps *caps_of(const struct vector *v)
 {
-	return bf_sdma_caps_of(v->wide ? BF_SDMA_V7 : BF_SDMA_V4);
+	return bf_sdma_drv_caps_of(v->wide ? BF_SDMA_V7 : BF_SDMA_V4);
 }
 
-static enum bf_sdma_rect_error build(const struct vector *v, struct bf_sdma_body *b)
+static enum bf_sdma_drv_rect_error build(const struct vector *v, struct bf_sdma_drv_body *b)
 {
 	return v->submit ? bf_sdma_rect_copy(b, &v->rect) : bf_sdma_rect_tiles(b, &v->rect);
 }
@@ -224,13 +224,13 @@ static enum bf_sdma_rect_error build(const struct vector *v, struct bf_sdma_body
 static enum outcome compare_packets(const struct vector *v, uint32_t *dw, char *wrong, size_t cap)
 {
 	const char *expected = v->error[0] ? v->error : "ok";
-	struct bf_sdma_body b;
-	enum bf_sdma_rect_error e;
+	struct bf_sdma_drv_body b;
+	enum bf_sdma_drv_rect_error e;
 
 	bf_sdma_body_begin(&b, caps_of(v), 0, dw, PACKETS_MAX * BF_SDMA_RECT_DWORDS);
 	e = build(v, &b);
-	if (strcmp(bf_sdma_rect_error_name(e), expected) != 0) {
-		snprintf(wrong, cap, "is %s, should be %s", bf_sdma_rect_error_name(e), expected);
+	if (strcmp(bf_sdma_drv_rect_error_name(e), expected) != 0) {
+		snprintf(wrong, cap, "is %s, should be %s", bf_sdma_drv_rect_error_name(e), expected);
 		return PACKETS_DIFFER;
 	}
 	if (b.n != v->npackets * BF_SDMA_RECT_DWORDS) {
@@ -291,8 +291,8 @@ static int take_vector(void *tally, struct bf_json_line *l)
 		return rc;
 	o = compare_packets(v, t->dw, wrong, sizeof(wrong));
 	if (o == AS_IT_MUST && v->npackets) {
-		rc = bf_sdma_stand_run(&v->rect, v->wide ? &bf_sdma_v7 : &bf_sdma_v4, t->dw,
-				       v->npackets * BF_SDMA_RECT_DWORDS, &r, wrong, sizeof(wrong));
+		rc = bf_sdma_work_stand_run(&v->rect, v->wide ? &bf_sdma_v7 : &bf_sdma_v4, t->dw,
+					    v->npackets * BF_SDMA_RECT_DWORDS, &r, wrong, sizeof(wrong));
 		if (rc)
 			return bf_fail(l->err, rc, "%s: cannot run it: %s", v->id, strerror(-rc));
 		o = outcome_of(r);

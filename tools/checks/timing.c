@@ -105,7 +105,7 @@ static int take(void *tally, struct bf_json_line *l)
 {
 	struct tally *t = tally;
 	struct bf_figure f;
-	struct bf_trial trial;
+	struct bf_timing_trial trial;
 	struct point *p = NULL;
 	int rc = bf_figure_read(l, &f);
 

@@ -61,7 +61,7 @@ static void keep(struct bf_engine *e, struct bf_region *region, uint64_t offset,
 }
 
 /* The part of a store that lies in the page; `inside`: the thread is in the model. */
-static void put(struct bf_engine *e, const struct bf_engine_page *page, const struct bf_store *s, uint64_t address,
+static void put(struct bf_engine *e, const struct bf_engine_page *page, const struct bf_trap_store *s, uint64_t address,
 		const uint8_t *data, uint64_t ip, bool inside)
 {
 	uint64_t offset = address - page->at;
@@ -81,7 +81,7 @@ static void put(struct bf_engine *e, const struct bf_engine_page *page, const st
  * Carries an instruction out. A repeated one ends where it leaves the page, and faults again if the rest is on another
  * page of ours.
  */
-static void carry_out(struct bf_engine *e, const struct bf_engine_page *page, struct bf_store *s, void *context,
+static void carry_out(struct bf_engine *e, const struct bf_engine_page *page, struct bf_trap_store *s, void *context,
 		      bool inside)
 {
 	const uint64_t ip = bf_store_ip(context);
@@ -165,7 +165,7 @@ static void run_due(void *engine)
 struct arrival {
 	struct bf_engine *e;
 	const struct bf_engine_page *page;
-	struct bf_store *store;
+	struct bf_trap_store *store;
 	void *context;
 };
 
@@ -180,7 +180,7 @@ static void arrive(void *arg)
 	bf_engine_run(a->e);
 }
 
-static void take(struct bf_engine *e, const struct bf_engine_page *page, struct bf_store *s, void *context)
+static void take(struct bf_engine *e, const struct bf_engine_page *page, struct bf_trap_store *s, void *context)
 {
 	struct arrival a = { e, page, s, context };
 
@@ -291,7 +291,7 @@ static bool bring_back(struct bf_engine *e, int signal, const siginfo_t *info)
 
 /* `p`: where a jump is now was the instruction; or NULL. */
 static bool decode(struct bf_engine *e, const struct bf_patch *p, const void *context, uint64_t fault,
-		   struct bf_store *out)
+		   struct bf_trap_store *out)
 {
 	if (!p)
 		return bf_store_decode(&e->cpu, context, fault, out);
@@ -304,7 +304,7 @@ static bool fault_inside(struct bf_engine *e, const struct bf_patch *p, int sign
 {
 	const uint64_t fault = (uintptr_t)info->si_addr;
 	const struct bf_engine_page *page = bf_engine_page_find(e, fault);
-	struct bf_store s;
+	struct bf_trap_store s;
 
 	if (!page)
 		return bring_back(e, signal, info);
@@ -318,7 +318,7 @@ static bool fault_inside(struct bf_engine *e, const struct bf_patch *p, int sign
 static bool fault_after(struct bf_engine *e, const struct bf_patch *p, const siginfo_t *info, void *context)
 {
 	const uint64_t fault = (uintptr_t)info->si_addr;
-	struct bf_store s;
+	struct bf_trap_store s;
 
 	if (!e->pages || !bf_engine_page_find(e, fault) || !decode(e, p, context, fault, &s))
 		return false;
@@ -327,7 +327,7 @@ static bool fault_after(struct bf_engine *e, const struct bf_patch *p, const sig
 }
 
 /* Rings there often. */
-static void note(struct bf_engine *e, const struct bf_patch *p, const void *context, const struct bf_store *s)
+static void note(struct bf_engine *e, const struct bf_patch *p, const void *context, const struct bf_trap_store *s)
 {
 	struct bf_rec_exec_patch rec = { .ip = bf_store_ip(context), .len = s->code };
 
@@ -342,7 +342,7 @@ static bool fault(struct bf_engine *e, const struct bf_patch *p, int signal, con
 {
 	const uint64_t address = (uintptr_t)info->si_addr;
 	const struct bf_engine_page *page;
-	struct bf_store s;
+	struct bf_trap_store s;
 	bool known;
 
 	if (bf_engine_inside(e)) {
@@ -383,7 +383,7 @@ bool bf_engine_stored(struct bf_engine *e, const struct bf_patch *p, ucontext_t 
 {
 	const struct bf_engine_page *page;
 	struct bf_engine_caller c;
-	struct bf_store s;
+	struct bf_trap_store s;
 	bool ours = false;
 
 	if (!bf_patch_decode(p, &e->cpu, context, &s))

@@ -58,7 +58,7 @@ static bool read_reg(const ucontext_t *uc, bool simd, uint32_t reg, uint32_t len
 }
 
 /* STP, STNP, LDP, LDNP: opc 101 V ... imm7 Rt2 Rn Rt. */
-static bool decode_pair(const ucontext_t *uc, uint32_t op, struct bf_store *s)
+static bool decode_pair(const ucontext_t *uc, uint32_t op, struct bf_trap_store *s)
 {
 	const uint32_t opc = op >> 30, each = op >> 26 & 1 ? 4u << opc : opc & 2 ? 8 : 4;
 	const bool simd = op >> 26 & 1;
@@ -70,7 +70,7 @@ static bool decode_pair(const ucontext_t *uc, uint32_t op, struct bf_store *s)
 }
 
 /* STR, STUR, LDR, LDUR: size 111 V 0x opc ... Rn Rt. Forms that change their base (post-, pre-indexed) are not here. */
-static bool decode_single(const ucontext_t *uc, uint32_t op, struct bf_store *s)
+static bool decode_single(const ucontext_t *uc, uint32_t op, struct bf_trap_store *s)
 {
 	const bool simd = op >> 26 & 1, scaled = op >> 24 & 1;
 	const uint32_t size = op >> 30, opc = op >> 22 & 3, form = op >> 10 & 3;
@@ -88,20 +88,20 @@ static bool decode_single(const ucontext_t *uc, uint32_t op, struct bf_store *s)
 	return read_reg(uc, simd, op & 31, s->len, s->data);
 }
 
-bool bf_store_decode(const struct bf_store_cpu *cpu, const void *context, uint64_t fault, struct bf_store *out)
+bool bf_store_decode(const struct bf_store_cpu *cpu, const void *context, uint64_t fault, struct bf_trap_store *out)
 {
 	const ucontext_t *uc = context;
 	uint32_t op;
 
 	(void)cpu;
 	memcpy(&op, (const void *)(uintptr_t)uc->uc_mcontext.pc, sizeof(op));
-	*out = (struct bf_store){ .kind = BF_STORE_STORE, .address = fault, .count = 1, .code = 4 };
+	*out = (struct bf_trap_store){ .kind = BF_STORE_STORE, .address = fault, .count = 1, .code = 4 };
 	if ((op & 0x3a000000) == 0x28000000)
 		return decode_pair(uc, op, out);
 	return (op & 0x3a000000) == 0x38000000 && decode_single(uc, op, out);
 }
 
-void bf_store_finish(const struct bf_store *s, void *context)
+void bf_store_finish(const struct bf_trap_store *s, void *context)
 {
 	ucontext_t *uc = context;
 

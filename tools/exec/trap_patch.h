@@ -34,14 +34,14 @@ const struct bf_patch *bf_patch_find(void *context, int signal);
 
 /* What the instruction stores that was there. */
 bool bf_patch_decode(const struct bf_patch *p, const struct bf_store_cpu *cpu, const void *context,
-		     struct bf_store *out);
+		     struct bf_trap_store *out);
 
 /*
  * A store at the context's instruction has faulted and been decoded; `p` is its patch, if there is one already. Writes
  * the jump when it is time. Under the engine's lock, all signals but faults blocked, async-signal-safe. True: there is
  * a new jump.
  */
-bool bf_patch_note(struct bf_engine *e, const struct bf_patch *p, const void *context, const struct bf_store *s);
+bool bf_patch_note(struct bf_engine *e, const struct bf_patch *p, const void *context, const struct bf_trap_store *s);
 
 /* At an engine's end: its stores fault from now on. */
 void bf_patch_forget(const struct bf_engine *e);
@@ -55,14 +55,14 @@ static inline const struct bf_patch *bf_patch_find(void *context, int signal)
 }
 
 static inline bool bf_patch_decode(const struct bf_patch *p, const struct bf_store_cpu *cpu, const void *context,
-				   struct bf_store *out)
+				   struct bf_trap_store *out)
 {
 	(void)p, (void)cpu, (void)context, (void)out;
 	return false;
 }
 
 static inline bool bf_patch_note(struct bf_engine *e, const struct bf_patch *p, const void *context,
-				 const struct bf_store *s)
+				 const struct bf_trap_store *s)
 {
 	(void)e, (void)p, (void)context, (void)s;
 	return false;

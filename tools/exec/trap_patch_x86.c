@@ -80,7 +80,7 @@ const struct bf_patch *bf_patch_find(void *context, int signal)
 }
 
 bool bf_patch_decode(const struct bf_patch *p, const struct bf_store_cpu *cpu, const void *context,
-		     struct bf_store *out)
+		     struct bf_trap_store *out)
 {
 	return bf_store_decode_code(cpu, p->code, p->len, context, out);
 }
@@ -89,7 +89,7 @@ bool bf_patch_decode(const struct bf_patch *p, const struct bf_store_cpu *cpu, c
 
 /* MOV of a general register of 4 or 8 bytes, its address not relative to itself: [REX] 89 /r (Intel SDM vol. 2, MOV).
  */
-static bool is_plain(const uint8_t *code, const struct bf_store *s)
+static bool is_plain(const uint8_t *code, const struct bf_trap_store *s)
 {
 	const uint32_t at = (code[0] & 0xf0) == 0x40;
 	const uint8_t modrm = code[at + 1];
@@ -256,7 +256,7 @@ static struct bf_patch *take_entry(uint64_t ip)
 	return count < SITES ? &patches.site[count] : NULL;
 }
 
-static bool patch(int mem, struct bf_engine *e, uint64_t ip, const struct bf_store *s)
+static bool patch(int mem, struct bf_engine *e, uint64_t ip, const struct bf_trap_store *s)
 {
 	uint8_t code[BF_STORE_CODE_MAX] = { 0 }, stub[STUB_MAX];
 	struct bf_patch *p = take_entry(ip);
@@ -289,7 +289,7 @@ static bool patch(int mem, struct bf_engine *e, uint64_t ip, const struct bf_sto
 	return atomic_load(&p->state) == STANDS;
 }
 
-static bool try_patch(struct bf_engine *e, uint64_t ip, const struct bf_store *s)
+static bool try_patch(struct bf_engine *e, uint64_t ip, const struct bf_trap_store *s)
 {
 	bool done = false;
 	int mem;
@@ -304,7 +304,7 @@ static bool try_patch(struct bf_engine *e, uint64_t ip, const struct bf_store *s
 	return done;
 }
 
-bool bf_patch_note(struct bf_engine *e, const struct bf_patch *p, const void *context, const struct bf_store *s)
+bool bf_patch_note(struct bf_engine *e, const struct bf_patch *p, const void *context, const struct bf_trap_store *s)
 {
 	const uint64_t ip = bf_store_ip(context);
 	uint32_t i = (uint32_t)(ip ^ ip >> 6) % COUNTERS;

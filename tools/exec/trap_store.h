@@ -30,7 +30,7 @@ enum bf_store_kind {
 };
 
 /* One access. For repeated stores it is the first of `count`, each `step` bytes after the last (negative: before). */
-struct bf_store {
+struct bf_trap_store {
 	enum bf_store_kind kind;
 	uint64_t address;
 	uint32_t len;   /* bytes */
@@ -51,20 +51,20 @@ struct bf_store {
  * Decodes the instruction that the signal's `context` (ucontext_t) stands at; `fault` is the address that failed.
  * False: unknown, or it does not touch `fault`. Reads the program's memory at the instruction, and at `source`.
  */
-bool bf_store_decode(const struct bf_store_cpu *cpu, const void *context, uint64_t fault, struct bf_store *out);
+bool bf_store_decode(const struct bf_store_cpu *cpu, const void *context, uint64_t fault, struct bf_trap_store *out);
 
 /*
  * The same for bytes that were at the context's instruction pointer once, and with no address to compare. x86-64 only:
  * elsewhere the address comes with the fault.
  */
 bool bf_store_decode_code(const struct bf_store_cpu *cpu, const uint8_t *code, uint32_t len, const void *context,
-			  struct bf_store *out);
+			  struct bf_trap_store *out);
 
 /*
  * The instruction has been carried out, of a repeated one `s->count` times: moves the instruction pointer and what else
  * goes along. A load reads zeros.
  */
-void bf_store_finish(const struct bf_store *s, void *context);
+void bf_store_finish(const struct bf_trap_store *s, void *context);
 
 /* Instruction pointer of a context. */
 uint64_t bf_store_ip(const void *context);

@@ -314,7 +314,8 @@ static bool is_high_byte(const struct prefixes *p, uint32_t reg)
 	return !p->has_rex && reg >= 4 && reg < 8;
 }
 
-static void read_register(const struct row *row, const struct prefixes *p, const ucontext_t *uc, struct bf_store *s)
+static void read_register(const struct row *row, const struct prefixes *p, const ucontext_t *uc,
+			  struct bf_trap_store *s)
 {
 	const bool high = row->size == BYTE && is_high_byte(p, s->reg);
 	const uint64_t value = high ? gpr(uc, s->reg - 4u) >> 8 : gpr(uc, s->reg);
@@ -327,7 +328,7 @@ static void read_register(const struct row *row, const struct prefixes *p, const
 }
 
 /* What a load changes: as wide as the operand, and wider than what was loaded where it extends. */
-static void note_target(const struct row *row, const struct prefixes *p, struct bf_store *s)
+static void note_target(const struct row *row, const struct prefixes *p, struct bf_trap_store *s)
 {
 	const bool extends = row->map == MAP_0F || row->opcode == 0x63;
 
@@ -338,7 +339,7 @@ static void note_target(const struct row *row, const struct prefixes *p, struct 
 }
 
 static bool read_data(const struct bf_store_cpu *cpu, const struct row *row, const struct prefixes *p,
-		      const ucontext_t *uc, struct cursor *c, struct bf_store *s)
+		      const ucontext_t *uc, struct cursor *c, struct bf_trap_store *s)
 {
 	uint8_t vector[64];
 
@@ -380,7 +381,7 @@ static const struct row *find_row(const struct prefixes *p)
 }
 
 static bool decode_row(const struct bf_store_cpu *cpu, const struct row *row, const struct prefixes *p,
-		       const ucontext_t *uc, struct cursor *c, struct bf_store *s)
+		       const ucontext_t *uc, struct cursor *c, struct bf_trap_store *s)
 {
 	struct operand o;
 
@@ -404,7 +405,7 @@ static bool decode_row(const struct bf_store_cpu *cpu, const struct row *row, co
 }
 
 /* STOS and MOVS. */
-static bool decode_string(const struct prefixes *p, const ucontext_t *uc, struct bf_store *s)
+static bool decode_string(const struct prefixes *p, const ucontext_t *uc, struct bf_trap_store *s)
 {
 	s->kind = BF_STORE_STORE;
 	s->len = p->opcode & 1 ? size_of(OPERAND, p) : 1;
@@ -420,7 +421,7 @@ static bool decode_string(const struct prefixes *p, const ucontext_t *uc, struct
 }
 
 /* MOV between the accumulator and an absolute address. */
-static bool decode_absolute(const struct prefixes *p, const ucontext_t *uc, struct cursor *c, struct bf_store *s)
+static bool decode_absolute(const struct prefixes *p, const ucontext_t *uc, struct cursor *c, struct bf_trap_store *s)
 {
 	s->kind = p->opcode & 2 ? BF_STORE_STORE : BF_STORE_LOAD;
 	s->len = p->opcode & 1 ? size_of(OPERAND, p) : 1;
@@ -454,7 +455,7 @@ static uint32_t read_code(const uint8_t *at, uint8_t copy[BF_STORE_CODE_MAX], co
 }
 
 bool bf_store_decode_code(const struct bf_store_cpu *cpu, const uint8_t *code, uint32_t len, const void *context,
-			  struct bf_store *out)
+			  struct bf_trap_store *out)
 {
 	const ucontext_t *uc = context;
 	struct cursor c = { .code = code, .len = len };
@@ -462,7 +463,7 @@ bool bf_store_decode_code(const struct bf_store_cpu *cpu, const uint8_t *code, u
 	const struct row *row;
 	bool known;
 
-	*out = (struct bf_store){ 0 };
+	*out = (struct bf_trap_store){ 0 };
 	if (!read_prefixes(&c, &p))
 		return false;
 	row = find_row(&p);
@@ -478,7 +479,7 @@ bool bf_store_decode_code(const struct bf_store_cpu *cpu, const uint8_t *code, u
 	return known && !c.over;
 }
 
-bool bf_store_decode(const struct bf_store_cpu *cpu, const void *context, uint64_t fault, struct bf_store *out)
+bool bf_store_decode(const struct bf_store_cpu *cpu, const void *context, uint64_t fault, struct bf_trap_store *out)
 {
 	uint8_t copy[BF_STORE_CODE_MAX];
 	const uint8_t *code;
@@ -487,7 +488,7 @@ bool bf_store_decode(const struct bf_store_cpu *cpu, const void *context, uint64
 	return bf_store_decode_code(cpu, code, len, context, out) && fault - out->address < out->len;
 }
 
-void bf_store_finish(const struct bf_store *s, void *context)
+void bf_store_finish(const struct bf_trap_store *s, void *context)
 {
 	ucontext_t *uc = context;
 	greg_t *r = uc->uc_mcontext.gregs;

@@ -59,12 +59,12 @@ static size_t first_difference(const struct bf_queue_side *sa, const struct bf_q
 	return i;
 }
 
-static bool used(const struct bf_queue *q)
+static bool used(const struct bf_step_queue *q)
 {
 	return q->entries.n || q->completions.n;
 }
 
-static bool same_work(const struct bf_queue *a, const struct bf_queue *b)
+static bool same_work(const struct bf_step_queue *a, const struct bf_step_queue *b)
 {
 	if (a->entries.n != b->entries.n)
 		return false;
@@ -88,7 +88,7 @@ static int by_bytes(const void *a, const void *b)
  * Each completion with the entry that it is of, sorted. Completions of a send queue come in the order of its entries;
  * -EBADMSG: one is of no entry behind the one before.
  */
-static int collect(const struct bf_queue *q, struct answers *out)
+static int collect(const struct bf_step_queue *q, struct answers *out)
 {
 	size_t e = 0;
 
@@ -160,7 +160,7 @@ static bool kinds_agree(const struct answers *a, const struct answers *b)
 enum verdict { ALIKE, REORDERED, OTHER_WORK, DIFFERENT };
 
 /* Of two queue pairs whose completions are not the same in order. Or a negative errno. */
-static int judge(const struct bf_queue *a, const struct bf_queue *b)
+static int judge(const struct bf_step_queue *a, const struct bf_step_queue *b)
 {
 	struct answers x = { 0 }, y = { 0 };
 	int rc = collect(a, &x), verdict = DIFFERENT;
@@ -181,7 +181,7 @@ static int judge(const struct bf_queue *a, const struct bf_queue *b)
 
 /* ---- all of them ---- */
 
-static void print_completion(FILE *out, const char *which, const struct bf_queue *q, size_t i)
+static void print_completion(FILE *out, const char *which, const struct bf_step_queue *q, size_t i)
 {
 	const struct bf_queue_completion *c = &q->completions.at[i];
 
@@ -194,8 +194,8 @@ static void print_completion(FILE *out, const char *which, const struct bf_queue
 			which, c->opcode, c->index, c->wqe_opcode, c->byte_cnt, c->syndrome, c->op_own);
 }
 
-static int compare_queue(const struct bf_queue_side *sa, const struct bf_queue *a, const struct bf_queue_side *sb,
-			 const struct bf_queue *b, FILE *out, struct bf_completion_diff *r)
+static int compare_queue(const struct bf_queue_side *sa, const struct bf_step_queue *a, const struct bf_queue_side *sb,
+			 const struct bf_step_queue *b, FILE *out, struct bf_completion_diff *r)
 {
 	static const char *const words[] = { "alike", "in another order, with the same answers",
 					     "other work, each kind with the same answers", "DIFFERENT" };
@@ -224,10 +224,11 @@ static int compare_queue(const struct bf_queue_side *sa, const struct bf_queue *
 }
 
 /* The next queue pair of the context that queue pair `of` is one of, connected or not. NULL: no more. */
-static struct bf_queue *next(const struct bf_queue_side *s, const struct bf_queue *of, bool connected, size_t *from)
+static struct bf_step_queue *next(const struct bf_queue_side *s, const struct bf_step_queue *of, bool connected,
+				  size_t *from)
 {
 	while (*from < s->n) {
-		struct bf_queue *q = &s->queue[(*from)++];
+		struct bf_step_queue *q = &s->queue[(*from)++];
 
 		if (q->pd == of->pd && !q->remote == !connected && strcmp(q->device, of->device) == 0)
 			return q;
@@ -236,14 +237,15 @@ static struct bf_queue *next(const struct bf_queue_side *s, const struct bf_queu
 }
 
 /* Two contexts, each by a queue pair of its own: those to a peer in order of their making, then the others. */
-static int compare_contexts(const struct bf_queue_side *sa, const struct bf_queue *a, const struct bf_queue_side *sb,
-			    const struct bf_queue *b, FILE *out, struct bf_completion_diff *r)
+static int compare_contexts(const struct bf_queue_side *sa, const struct bf_step_queue *a,
+			    const struct bf_queue_side *sb, const struct bf_step_queue *b, FILE *out,
+			    struct bf_completion_diff *r)
 {
 	int rc = 0;
 
 	for (int connected = 1; !rc && connected >= 0; connected--) {
 		size_t i = 0, k = 0;
-		struct bf_queue *x, *y;
+		struct bf_step_queue *x, *y;
 
 		do {
 			x = next(sa, a, connected, &i);
@@ -256,10 +258,10 @@ static int compare_contexts(const struct bf_queue_side *sa, const struct bf_queu
 	return rc;
 }
 
-static void mark(const struct bf_queue_side *s, const struct bf_queue *of)
+static void mark(const struct bf_queue_side *s, const struct bf_step_queue *of)
 {
 	for (int connected = 0; connected <= 1; connected++) {
-		struct bf_queue *q;
+		struct bf_step_queue *q;
 		size_t i = 0;
 
 		while ((q = next(s, of, connected, &i)))
@@ -268,8 +270,8 @@ static void mark(const struct bf_queue_side *s, const struct bf_queue *of)
 }
 
 /* The context of `sb` that has not been matched and fits best: by its device's name, or by what it did. */
-static int best(const struct bf_queue_side *sa, const struct bf_queue *a, const struct bf_queue_side *sb,
-		struct bf_queue **found)
+static int best(const struct bf_queue_side *sa, const struct bf_step_queue *a, const struct bf_queue_side *sb,
+		struct bf_step_queue **found)
 {
 	uint64_t least = UINT64_MAX, misfit;
 	int rc;
@@ -298,7 +300,7 @@ static int best(const struct bf_queue_side *sa, const struct bf_queue *a, const 
 static int compare_sides(const struct bf_queue_side *a, const struct bf_queue_side *b, FILE *out,
 			 struct bf_completion_diff *r)
 {
-	struct bf_queue *other;
+	struct bf_step_queue *other;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < a->n; i++) {

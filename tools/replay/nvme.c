@@ -80,8 +80,8 @@ static uint64_t bad_ones(const struct bf_nvme_replay_result *r)
 {
 	uint64_t bad = 0;
 
-	for (int i = 0; i < BF_NVME_VERDICTS; i++)
-		bad += bf_nvme_verdict_bad((enum bf_nvme_verdict)i) ? r->tally[i] : 0;
+	for (int i = 0; i < BF_NVME_REPLAY_VERDICTS; i++)
+		bad += bf_nvme_replay_verdict_bad((enum bf_nvme_replay_verdict)i) ? r->tally[i] : 0;
 	return bad;
 }
 
@@ -93,16 +93,17 @@ static void print_text(const struct bf_args *args, const struct bf_ftrace *t, co
 	printf("%zu events: %" PRIu64 " commands and %" PRIu64 " register accesses replayed, %" PRIu64
 	       " completions and %" PRIu64 " queue heads compared\n",
 	       t->count, r->commands, r->registers, r->completions, r->heads);
-	for (int i = 0; i < BF_NVME_VERDICTS; i++)
+	for (int i = 0; i < BF_NVME_REPLAY_VERDICTS; i++)
 		if (r->tally[i])
-			printf("  %-26s %" PRIu64 "\n", bf_nvme_verdict_name((enum bf_nvme_verdict)i), r->tally[i]);
+			printf("  %-26s %" PRIu64 "\n", bf_nvme_replay_verdict_name((enum bf_nvme_replay_verdict)i),
+			       r->tally[i]);
 	if (r->unfinished)
 		printf("  %-26s %" PRIu64 "\n", "no end in the trace", r->unfinished);
 	for (size_t i = 0; i < r->nfindings && printed < limit; i++) {
-		const struct bf_nvme_finding *f = &r->findings[i];
+		const struct bf_nvme_replay_finding *f = &r->findings[i];
 
 		printf("line %" PRIu32 ": %s.q%" PRIu32 " cid 0x%" PRIx32 "%s%s: %s: %s\n", f->line, f->ctrl, f->qid,
-		       f->cid, f->command[0] ? " " : "", f->command, bf_nvme_verdict_name(f->verdict), f->text);
+		       f->cid, f->command[0] ? " " : "", f->command, bf_nvme_replay_verdict_name(f->verdict), f->text);
 		printed++;
 	}
 	if (printed < r->nfindings)
@@ -127,16 +128,16 @@ static void print_json(const char *path, const struct bf_ftrace *t, const struct
 	bf_json_u64(&j, "unfinished", r->unfinished);
 	bf_json_u64(&j, "time_ps", r->time_ps);
 	bf_json_open(&j, "verdicts", '{');
-	for (int i = 0; i < BF_NVME_VERDICTS; i++)
-		bf_json_u64(&j, bf_nvme_verdict_name((enum bf_nvme_verdict)i), r->tally[i]);
+	for (int i = 0; i < BF_NVME_REPLAY_VERDICTS; i++)
+		bf_json_u64(&j, bf_nvme_replay_verdict_name((enum bf_nvme_replay_verdict)i), r->tally[i]);
 	bf_json_close(&j, '}');
 	bf_json_open(&j, "findings", '[');
 	for (size_t i = 0; i < r->nfindings; i++) {
-		const struct bf_nvme_finding *f = &r->findings[i];
+		const struct bf_nvme_replay_finding *f = &r->findings[i];
 
 		bf_json_open(&j, NULL, '{');
-		bf_json_text(&j, "verdict", bf_nvme_verdict_name(f->verdict));
-		bf_json_bool(&j, "bad", bf_nvme_verdict_bad(f->verdict));
+		bf_json_text(&j, "verdict", bf_nvme_replay_verdict_name(f->verdict));
+		bf_json_bool(&j, "bad", bf_nvme_replay_verdict_bad(f->verdict));
 		bf_json_u64(&j, "line", f->line);
 		bf_json_text(&j, "controller", f->ctrl);
 		bf_json_u64(&j, "queue", f->qid);

@@ -10,7 +10,7 @@
  * The entry of the table of connections that this queue pair takes, as its layout orders it. With one NIC of one port a
  * PE's address is 10.0.0.0 and its number, from 1.
  */
-static uint32_t table_entry(const struct bf_queue_side *s, const struct bf_queue *q)
+static uint32_t table_entry(const struct bf_queue_side *s, const struct bf_step_queue *q)
 {
 	const enum bf_ibgda_layout_id layout = (enum bf_ibgda_layout_id)(BF_IBGDA_L1 + (s->layout[1] - '1'));
 
@@ -52,10 +52,10 @@ static void compare_completions(const struct bf_queue_completions *a, const stru
 				  a->at[i].syndrome != b->at[i].syndrome;
 }
 
-static struct bf_queue *match(struct bf_queue_side *s, const struct bf_queue *q)
+static struct bf_step_queue *match(struct bf_queue_side *s, const struct bf_step_queue *q)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		struct bf_queue *other = &s->queue[i];
+		struct bf_step_queue *other = &s->queue[i];
 
 		if (!other->matched && other->connected == q->connected && other->remote == q->remote &&
 		    other->nth == q->nth && strcmp(other->device, q->device) == 0)
@@ -74,8 +74,8 @@ static bool name_pair(FILE *out, const char *what, uint32_t a, uint32_t b, bool 
 	return true;
 }
 
-static void compare_queue(const struct bf_queue_side *sa, const struct bf_queue_side *sb, const struct bf_queue *a,
-			  const struct bf_queue *b, FILE *out, struct bf_queue_diff *r)
+static void compare_queue(const struct bf_queue_side *sa, const struct bf_queue_side *sb, const struct bf_step_queue *a,
+			  const struct bf_step_queue *b, FILE *out, struct bf_queue_diff *r)
 {
 	const uint64_t before = r->different + r->completions;
 	const bool entries = a->remote && a->remote >> 16 == 0x0a00;
@@ -129,7 +129,7 @@ static void json_totals(struct bf_json *j, const struct bf_queue_side *a, const 
 static void compare_sides(struct bf_queue_side *a, struct bf_queue_side *b, FILE *out, struct bf_queue_diff *r)
 {
 	for (size_t i = 0; i < a->n; i++) {
-		struct bf_queue *other = match(b, &a->queue[i]);
+		struct bf_step_queue *other = match(b, &a->queue[i]);
 
 		if (!other) {
 			r->unmatched++;

@@ -37,7 +37,7 @@ static void device_of(struct bf_trace *t, const struct bf_trace_record *rec, cha
 }
 
 /* The latest of that number: numbers come again. */
-static struct bf_queue *find(struct bf_queue_side *s, const char *device, uint32_t qpn)
+static struct bf_step_queue *find(struct bf_queue_side *s, const char *device, uint32_t qpn)
 {
 	for (size_t i = s->n; i-- > 0;)
 		if (s->queue[i].qpn == qpn && strcmp(s->queue[i].device, device) == 0)
@@ -55,16 +55,16 @@ static struct bf_queue_cq *find_cq(struct bf_queue_side *s, const char *device, 
 
 static int take_config(struct bf_queue_side *s, struct bf_trace *t, const struct bf_trace_record *rec)
 {
-	struct bf_queue *grown = grow(s->queue, &s->cap, s->n, sizeof(*grown)), *q;
+	struct bf_step_queue *grown = grow(s->queue, &s->cap, s->n, sizeof(*grown)), *q;
 
 	if (!grown)
 		return -ENOMEM;
 	s->queue = grown;
 	q = &s->queue[s->n++];
-	*q = (struct bf_queue){ .qpn = (uint32_t)field(rec, "qpn"),
-				.send_cqn = (uint32_t)field(rec, "send_cqn"),
-				.recv_cqn = (uint32_t)field(rec, "recv_cqn"),
-				.pd = (uint32_t)field(rec, "pd") };
+	*q = (struct bf_step_queue){ .qpn = (uint32_t)field(rec, "qpn"),
+				     .send_cqn = (uint32_t)field(rec, "send_cqn"),
+				     .recv_cqn = (uint32_t)field(rec, "recv_cqn"),
+				     .pd = (uint32_t)field(rec, "pd") };
 	device_of(t, rec, q->device, sizeof(q->device));
 	return 0;
 }
@@ -84,7 +84,7 @@ static int take_cq(struct bf_queue_side *s, struct bf_trace *t, const struct bf_
 	return 0;
 }
 
-static void take_path(struct bf_queue_side *s, struct bf_queue *q, const struct bf_trace_record *rec)
+static void take_path(struct bf_queue_side *s, struct bf_step_queue *q, const struct bf_trace_record *rec)
 {
 	const uint32_t remote = (uint32_t)field(rec, "remote_ipv4");
 
@@ -99,7 +99,7 @@ static void take_path(struct bf_queue_side *s, struct bf_queue *q, const struct 
 		s->rcs = q->nth + 1;
 }
 
-static int take_entry(struct bf_queue *q, const struct bf_trace_record *rec)
+static int take_entry(struct bf_step_queue *q, const struct bf_trace_record *rec)
 {
 	struct bf_queue_entries *to = &q->entries;
 	struct bf_queue_entry *grown = grow(to->at, &to->cap, to->n, sizeof(*grown)), *e;
@@ -119,7 +119,7 @@ static int take_entry(struct bf_queue *q, const struct bf_trace_record *rec)
 	return 0;
 }
 
-static int take_completion(struct bf_queue_side *s, struct bf_queue *q, const struct bf_trace_record *rec)
+static int take_completion(struct bf_queue_side *s, struct bf_step_queue *q, const struct bf_trace_record *rec)
 {
 	struct bf_queue_completions *to = &q->completions;
 	struct bf_queue_completion *grown = grow(to->at, &to->cap, to->n, sizeof(*grown)), *c;
@@ -148,7 +148,7 @@ static int take_completion(struct bf_queue_side *s, struct bf_queue *q, const st
 static int take(struct bf_queue_side *s, struct bf_trace *t, const struct bf_trace_record *rec)
 {
 	const char *type = rec->type->name;
-	struct bf_queue *q;
+	struct bf_step_queue *q;
 	char device[32];
 
 	if (strcmp(type, "cq_config") == 0)
@@ -204,7 +204,7 @@ void bf_queue_side_free(struct bf_queue_side *s)
 	free(s->cq);
 }
 
-void bf_queue_name(const struct bf_queue *q, char *buf, size_t cap)
+void bf_queue_name(const struct bf_step_queue *q, char *buf, size_t cap)
 {
 	const uint32_t ip = q->remote;
 

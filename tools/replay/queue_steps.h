@@ -34,7 +34,7 @@ struct bf_queue_completions {
 	size_t n, cap;
 };
 
-struct bf_queue {
+struct bf_step_queue {
 	char device[32];
 	uint32_t remote, nth; /* address, and how many queue pairs of the device to it came before */
 	uint32_t qpn, send_cqn, recv_cqn, pd;
@@ -53,7 +53,7 @@ struct bf_queue_cq {
 
 /* One trace, read to its end; queue pairs and completion queues in order of their making. */
 struct bf_queue_side {
-	struct bf_queue *queue;
+	struct bf_step_queue *queue;
 	size_t n, cap;
 	struct bf_queue_cq *cq;
 	size_t ncqs, cqs_cap;
@@ -66,6 +66,6 @@ int bf_queue_side_read(struct bf_trace *t, struct bf_queue_side *s, struct bf_er
 void bf_queue_side_free(struct bf_queue_side *s);
 
 /* "nic0 to 10.0.0.2 #0" */
-void bf_queue_name(const struct bf_queue *q, char *buf, size_t cap);
+void bf_queue_name(const struct bf_step_queue *q, char *buf, size_t cap);
 
 #endif

@@ -102,7 +102,7 @@ static void print_text(const struct bf_args *args, const struct bf_sdma_dump *d,
 		const struct bf_sdma_replayed *k = &r->packets[i];
 
 		printf("%8" PRIu32 "  %-22s %5" PRIu32 " dwords  %10" PRIu64 " bytes  %s\n", k->place, k->packet.name,
-		       k->dwords, bf_sdma_packet_bytes(&k->packet), bf_sdma_fate_name(k->fate));
+		       k->dwords, bf_sdma_packet_bytes(&k->packet), bf_sdma_replay_fate_name(k->fate));
 	}
 	if (r->npackets > limit)
 		printf("(%zu more; --limit=N shows them)\n", r->npackets - (size_t)limit);
@@ -145,7 +145,7 @@ static void print_json(const char *path, const struct bf_sdma_dump *d, const str
 		bf_json_text(&j, "packet", k->packet.name);
 		bf_json_u64(&j, "dwords", k->dwords);
 		bf_json_u64(&j, "bytes", bf_sdma_packet_bytes(&k->packet));
-		bf_json_text(&j, "fate", bf_sdma_fate_name(k->fate));
+		bf_json_text(&j, "fate", bf_sdma_replay_fate_name(k->fate));
 		bf_json_close(&j, '}');
 	}
 	bf_json_close(&j, ']');

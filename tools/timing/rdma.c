@@ -195,7 +195,7 @@ static uint32_t with_room(struct stream *s)
 
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t q = (s->next + i) % n;
-		const struct bf_rdma_qp *qp = &s->pair.node[0].qp[q];
+		const struct bf_timing_rdma_qp *qp = &s->pair.node[0].qp[q];
 
 		if (qp->posted - qp->done < s->pair.run.depth)
 			return q;
@@ -206,7 +206,7 @@ static uint32_t with_room(struct stream *s)
 static int collect(struct stream *s)
 {
 	for (uint32_t q = 0; q < s->pair.run.qps; q++) {
-		struct bf_rdma_qp *qp = &s->pair.node[0].qp[q];
+		struct bf_timing_rdma_qp *qp = &s->pair.node[0].qp[q];
 		int n = bf_rdma_sends_done(&s->pair, 0, q);
 
 		if (n < 0)

@@ -8,11 +8,11 @@
 
 #include "models/mlx5/mlx5.h"
 
-enum bf_rdma_op { BF_RDMA_WRITE, BF_RDMA_WRITE_IMM, BF_RDMA_SEND, BF_RDMA_READ, BF_RDMA_FETCH_ADD };
+enum bf_timing_rdma_op { BF_RDMA_WRITE, BF_RDMA_WRITE_IMM, BF_RDMA_SEND, BF_RDMA_READ, BF_RDMA_FETCH_ADD };
 
 struct bf_rdma_run {
 	const struct bf_mlx5_profile *nic;
-	enum bf_rdma_op op;
+	enum bf_timing_rdma_op op;
 	uint64_t size;        /* bytes of a message */
 	uint32_t qps, depth;  /* rates: queue pairs; entries under way in each */
 	uint32_t mtu;         /* as a queue pair context has it: 1 (256) to 5 (4096) */

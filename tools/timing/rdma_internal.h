@@ -4,7 +4,7 @@
 
 #include "tools/timing/rdma.h"
 
-struct bf_rdma_qp {
+struct bf_timing_rdma_qp {
 	uint32_t qpn, bf_half, cqe_at, recv_at;
 	uint8_t *sq, *rq, *dbr, *cq, *cq_dbr, *rcq, *rcq_dbr;
 	uint16_t sq_pi, rq_pi;
@@ -20,7 +20,7 @@ struct bf_rdma_node {
 	uint32_t pd, uar, key;
 	uint8_t *out, *in; /* what is sent, and where it arrives */
 	uint64_t out_va, in_va;
-	struct bf_rdma_qp *qp;
+	struct bf_timing_rdma_qp *qp;
 	bool opened;
 };
 

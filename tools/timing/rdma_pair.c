@@ -86,7 +86,7 @@ static int open_cq(struct bf_rdma_pair *p, struct bf_rdma_node *n, uint8_t **rin
 	return command(p, n, BF_MLX5_CMD_CREATE_CQ, in, sizeof(in), cqn);
 }
 
-static int open_qp(struct bf_rdma_pair *p, struct bf_rdma_node *n, struct bf_rdma_qp *q)
+static int open_qp(struct bf_rdma_pair *p, struct bf_rdma_node *n, struct bf_timing_rdma_qp *q)
 {
 	uint8_t in[BF_CREATE_QP_LEN] = { 0 }, *qpc = in + BF_QP_QPC;
 	uint32_t scq = 0, rcq = 0;
@@ -113,8 +113,8 @@ static int open_qp(struct bf_rdma_pair *p, struct bf_rdma_node *n, struct bf_rdm
 	return command(p, n, BF_MLX5_CMD_CREATE_QP, in, sizeof(in), &q->qpn);
 }
 
-static int modify(struct bf_rdma_pair *p, struct bf_rdma_node *n, uint32_t opcode, const struct bf_rdma_qp *q,
-		  struct bf_rdma_node *peer, const struct bf_rdma_qp *to)
+static int modify(struct bf_rdma_pair *p, struct bf_rdma_node *n, uint32_t opcode, const struct bf_timing_rdma_qp *q,
+		  struct bf_rdma_node *peer, const struct bf_timing_rdma_qp *to)
 {
 	uint8_t in[BF_MODIFY_QP_LEN] = { 0 }, *qpc = in + BF_QP_QPC, *path = qpc + BF_QPC_PATH;
 	struct bf_port_info info;
@@ -256,7 +256,7 @@ void bf_rdma_pair_close(struct bf_rdma_pair *p)
 
 /* ---- posting ---- */
 
-static uint8_t opcode_of(enum bf_rdma_op op)
+static uint8_t opcode_of(enum bf_timing_rdma_op op)
 {
 	static const uint8_t codes[] = { [BF_RDMA_WRITE] = BF_MLX5_OP_RDMA_WRITE,
 					 [BF_RDMA_WRITE_IMM] = BF_MLX5_OP_RDMA_WRITE_IMM,
@@ -298,7 +298,7 @@ static uint32_t put_segments(struct bf_rdma_pair *p, const struct bf_rdma_node *
 	return at;
 }
 
-static void ring(struct bf_rdma_pair *p, struct bf_rdma_node *n, struct bf_rdma_qp *q, const uint8_t *entry)
+static void ring(struct bf_rdma_pair *p, struct bf_rdma_node *n, struct bf_timing_rdma_qp *q, const uint8_t *entry)
 {
 	uint8_t bell[8];
 
@@ -313,7 +313,7 @@ static void ring(struct bf_rdma_pair *p, struct bf_rdma_node *n, struct bf_rdma_
 void bf_rdma_post(struct bf_rdma_pair *p, uint32_t from, uint32_t qi, bool signalled, uint8_t mark)
 {
 	struct bf_rdma_node *n = &p->node[from];
-	struct bf_rdma_qp *q = &n->qp[qi];
+	struct bf_timing_rdma_qp *q = &n->qp[qi];
 	uint8_t w[BF_MLX5_MAX_WQEBBS * BF_MLX5_WQEBB] = { 0 };
 	const uint32_t mask = (64u << p->log_sq) - 1;
 	uint32_t len, ds;
@@ -335,7 +335,7 @@ void bf_rdma_post(struct bf_rdma_pair *p, uint32_t from, uint32_t qi, bool signa
 void bf_rdma_post_recv(struct bf_rdma_pair *p, uint32_t i, uint32_t qi)
 {
 	struct bf_rdma_node *n = &p->node[i];
-	struct bf_rdma_qp *q = &n->qp[qi];
+	struct bf_timing_rdma_qp *q = &n->qp[qi];
 	uint8_t *at = q->rq + (q->rq_pi & ((1u << LOG_RQ) - 1)) * 16u;
 
 	bf_put_be32(at, (uint32_t)p->run.size);
@@ -366,14 +366,14 @@ static int poll_ring(struct bf_rdma_pair *p, const uint8_t *ring, uint8_t *dbr, 
 
 int bf_rdma_sends_done(struct bf_rdma_pair *p, uint32_t n, uint32_t q)
 {
-	struct bf_rdma_qp *qp = &p->node[n].qp[q];
+	struct bf_timing_rdma_qp *qp = &p->node[n].qp[q];
 
 	return poll_ring(p, qp->cq, qp->cq_dbr, &qp->cqe_at);
 }
 
 int bf_rdma_recvs_done(struct bf_rdma_pair *p, uint32_t n, uint32_t q)
 {
-	struct bf_rdma_qp *qp = &p->node[n].qp[q];
+	struct bf_timing_rdma_qp *qp = &p->node[n].qp[q];
 
 	return poll_ring(p, qp->rcq, qp->rcq_dbr, &qp->recv_at);
 }

@@ -9,7 +9,7 @@ static const struct bf_trial_rule *const tables[] = { bf_trials_rdma,    bf_tria
 						      bf_trials_storage, bf_trials_copier, bf_trials_pcie,
 						      bf_trials_hopper };
 
-int bf_trial_cannot(struct bf_trial *t, const char *fmt, ...)
+int bf_trial_cannot(struct bf_timing_trial *t, const char *fmt, ...)
 {
 	va_list args;
 
@@ -20,13 +20,13 @@ int bf_trial_cannot(struct bf_trial *t, const char *fmt, ...)
 	return 0;
 }
 
-bool bf_trial_says(const struct bf_trial *t, const char *word)
+bool bf_trial_says(const struct bf_timing_trial *t, const char *word)
 {
 	return bf_figure_says(t->figure->hardware, word) || bf_figure_says(t->figure->op, word) ||
 	       bf_figure_says(t->figure->conditions, word);
 }
 
-bool bf_trial_condition(const struct bf_trial *t, const char *name, const char *word)
+bool bf_trial_condition(const struct bf_timing_trial *t, const char *name, const char *word)
 {
 	char text[BF_FIGURE_TEXT];
 
@@ -58,7 +58,7 @@ static const struct unit rates[] = {
 	{ "GiB/s", 1e12 / 1073741824, true },
 };
 
-int bf_trial_time(struct bf_trial *t, enum bf_trial_how how, double ps)
+int bf_trial_time(struct bf_timing_trial *t, enum bf_trial_how how, double ps)
 {
 	for (size_t i = 0; i < BF_ARRAY_LEN(times); i++)
 		if (!strcmp(times[i].name, t->figure->unit)) {
@@ -69,7 +69,7 @@ int bf_trial_time(struct bf_trial *t, enum bf_trial_how how, double ps)
 	return bf_trial_cannot(t, "\"%s\" is no unit of a time", t->figure->unit);
 }
 
-int bf_trial_rate(struct bf_trial *t, enum bf_trial_how how, double ps, double bytes)
+int bf_trial_rate(struct bf_timing_trial *t, enum bf_trial_how how, double ps, double bytes)
 {
 	for (size_t i = 0; i < BF_ARRAY_LEN(rates); i++)
 		if (!strcmp(rates[i].name, t->figure->unit)) {
@@ -83,7 +83,7 @@ int bf_trial_rate(struct bf_trial *t, enum bf_trial_how how, double ps, double b
 }
 
 /* What is rare is not in a model that has no noise. */
-static bool is_tail(const struct bf_trial *t)
+static bool is_tail(const struct bf_timing_trial *t)
 {
 	static const char *const tails[] = { "p95", "p99", "p99.9", "p99.999", "max", "maximum" };
 	char stat[32];
@@ -107,12 +107,13 @@ static const struct bf_trial_rule *find(const struct bf_figure *f, bool *device)
 	return NULL;
 }
 
-int bf_trial_run(const struct bf_timing_model *m, const struct bf_figure *f, struct bf_trial *t, struct bf_error *err)
+int bf_trial_run(const struct bf_timing_model *m, const struct bf_figure *f, struct bf_timing_trial *t,
+		 struct bf_error *err)
 {
 	bool device = false;
 	const struct bf_trial_rule *r = find(f, &device);
 
-	*t = (struct bf_trial){ .model = m, .figure = f, .err = err };
+	*t = (struct bf_timing_trial){ .model = m, .figure = f, .err = err };
 	if (!device)
 		return bf_trial_cannot(t, "there is no model of \"%s\"", f->device);
 	if (is_tail(t))

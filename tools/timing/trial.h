@@ -14,7 +14,7 @@ enum bf_trial_how {
 	BF_TRIAL_PHASES, /* software and other parts make most of it: a sum of phases, of which the model ran some */
 };
 
-struct bf_trial {
+struct bf_timing_trial {
 	const struct bf_timing_model *model;
 	const struct bf_figure *figure;
 	struct bf_error *err;
@@ -24,6 +24,7 @@ struct bf_trial {
 };
 
 /* Runs `f`. 0, also when it cannot be run (t->how), or a negative errno with `err` set: the model failed. */
-int bf_trial_run(const struct bf_timing_model *m, const struct bf_figure *f, struct bf_trial *t, struct bf_error *err);
+int bf_trial_run(const struct bf_timing_model *m, const struct bf_figure *f, struct bf_timing_trial *t,
+		 struct bf_error *err);
 
 #endif

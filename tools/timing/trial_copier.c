@@ -8,7 +8,7 @@
 #define PEERS 7u           /* of a GPU among eight */
 #define RECT_ROWS 970u     /* what time and rate of the rows in rocm-systems#5646 give together */
 
-static bool engine_of(struct bf_trial *t, enum bf_timing_engine *out)
+static bool engine_of(struct bf_timing_trial *t, enum bf_timing_engine *out)
 {
 	static const struct {
 		const char *says;
@@ -26,7 +26,7 @@ static bool engine_of(struct bf_trial *t, enum bf_timing_engine *out)
 	return false;
 }
 
-static bool copy_of(struct bf_trial *t, struct bf_copier_run *run)
+static bool copy_of(struct bf_timing_trial *t, struct bf_copier_run *run)
 {
 	const char *op = t->figure->op;
 	enum bf_timing_engine engine;
@@ -47,7 +47,7 @@ static bool copy_of(struct bf_trial *t, struct bf_copier_run *run)
 	return true;
 }
 
-static int copy(struct bf_trial *t)
+static int copy(struct bf_timing_trial *t)
 {
 	const bool is_rate = strstr(t->figure->metric, "bandwidth");
 	const double ways = bf_figure_says(t->figure->op, "bidirectional") ? 2 : 1;
@@ -69,7 +69,7 @@ static int copy(struct bf_trial *t)
 		       : bf_trial_time(t, BF_TRIAL_RUN, (double)ps);
 }
 
-static int rows(struct bf_trial *t)
+static int rows(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	const double row = bf_figure_condition_number(t->figure, "row_bytes", 0);
@@ -94,7 +94,7 @@ static int rows(struct bf_trial *t)
 }
 
 /* DMA-Latte: a copy between two GPUs, and what of it is copying. */
-static int share(struct bf_trial *t)
+static int share(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	const double control = (double)sw->dma_control, schedule = (double)sw->dma_schedule,
@@ -129,7 +129,7 @@ static double collective(const struct bf_timing_software *sw, double engines, bo
 	       (engines - 1) * (double)sw->dma_each / 2;
 }
 
-static int speedup(struct bf_trial *t)
+static int speedup(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	const char *op = t->figure->op;

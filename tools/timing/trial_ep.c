@@ -10,7 +10,7 @@ struct work {
 	bool normal;
 };
 
-static bool read_work(struct bf_trial *t, struct work *w)
+static bool read_work(struct bf_timing_trial *t, struct work *w)
 {
 	const double hidden = bf_figure_condition_number(t->figure, "hidden", 7168);
 
@@ -28,7 +28,7 @@ static bool read_work(struct bf_trial *t, struct work *w)
 }
 
 /* 1 KiB of tokens through the NIC, in ps, with work for all of it. */
-static int nic_rate(struct bf_trial *t, const struct work *w, double *ps_per_kib)
+static int nic_rate(struct bf_timing_trial *t, const struct work *w, double *ps_per_kib)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_rdma_run run;
@@ -50,7 +50,7 @@ static int nic_rate(struct bf_trial *t, const struct work *w, double *ps_per_kib
 }
 
 /* What holds for all of them: bytes that leave the node, and bytes that stay. */
-static int low_latency(struct bf_trial *t, const struct work *w, double nic_ps, double *ps)
+static int low_latency(struct bf_timing_trial *t, const struct work *w, double nic_ps, double *ps)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	const double bytes = w->tokens * w->topk * w->token_bytes;
@@ -61,7 +61,7 @@ static int low_latency(struct bf_trial *t, const struct work *w, double nic_ps, 
 	return 0;
 }
 
-static int run_ep(struct bf_trial *t)
+static int run_ep(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	struct work w;

@@ -5,7 +5,7 @@
 
 #define MESSAGES_MOST 1024u /* of a batch that is run; what is larger is as many times longer behind its first half */
 
-static uint64_t post_time(const struct bf_trial *t)
+static uint64_t post_time(const struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 
@@ -14,7 +14,7 @@ static uint64_t post_time(const struct bf_trial *t)
 	return bf_figure_says(t->figure->op, "one thread") ? sw->gpu_post_thread : sw->gpu_post_warp;
 }
 
-static bool machine(struct bf_trial *t, struct bf_mlx5_profile *nic, struct bf_rdma_run *run)
+static bool machine(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct bf_rdma_run *run)
 {
 	if (!bf_trial_nic(t, nic, run))
 		return false;
@@ -26,7 +26,7 @@ static bool machine(struct bf_trial *t, struct bf_mlx5_profile *nic, struct bf_r
 	return true;
 }
 
-static int put_latency(struct bf_trial *t)
+static int put_latency(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_rdma_run run;
@@ -39,7 +39,7 @@ static int put_latency(struct bf_trial *t)
 	return rc ? rc : bf_trial_time(t, BF_TRIAL_RUN, (double)ps);
 }
 
-static int get_latency(struct bf_trial *t)
+static int get_latency(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	struct bf_mlx5_profile nic;
@@ -58,12 +58,12 @@ static int get_latency(struct bf_trial *t)
 }
 
 /* The put returns once the entry is written and the doorbell rung. */
-static int returns(struct bf_trial *t)
+static int returns(struct bf_timing_trial *t)
 {
 	return bf_trial_time(t, BF_TRIAL_PHASES, (double)post_time(t));
 }
 
-static int round_trip(struct bf_trial *t)
+static int round_trip(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	struct bf_mlx5_profile nic;
@@ -84,7 +84,7 @@ static int round_trip(struct bf_trial *t)
 }
 
 /* `n` messages: those that are too many to run are as long as the last ones that did. */
-static int batch_time(struct bf_trial *t, const struct bf_rdma_run *run, uint64_t n, double *ps)
+static int batch_time(struct bf_timing_trial *t, const struct bf_rdma_run *run, uint64_t n, double *ps)
 {
 	uint64_t whole, half;
 	uint32_t least = MESSAGES_MOST;
@@ -104,7 +104,7 @@ static int batch_time(struct bf_trial *t, const struct bf_rdma_run *run, uint64_
 	return rc;
 }
 
-static uint32_t blocks_of(const struct bf_trial *t)
+static uint32_t blocks_of(const struct bf_timing_trial *t)
 {
 	double n = bf_figure_condition_number(t->figure, "ctas", 1);
 
@@ -112,7 +112,7 @@ static uint32_t blocks_of(const struct bf_trial *t)
 }
 
 /* Scalar puts of many threads: the threads' pace, and what all of them share, both at random times. */
-static int scalar_rate(struct bf_trial *t)
+static int scalar_rate(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	const double own = (double)sw->gpu_scalar_put / blocks_of(t), all = (double)sw->gpu_scalar_floor;
@@ -124,7 +124,7 @@ static int scalar_rate(struct bf_trial *t)
 }
 
 /* shmem_put_bw: blocks that each put their part of the message, again and again. */
-static int block_puts(struct bf_trial *t)
+static int block_puts(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	const uint32_t blocks = blocks_of(t);
@@ -151,7 +151,7 @@ static int block_puts(struct bf_trial *t)
 }
 
 /* Each block puts a message and waits for it, at a pace that the program is told. */
-static int posted_puts(struct bf_trial *t)
+static int posted_puts(struct bf_timing_trial *t)
 {
 	const double target = bf_figure_condition_number(t->figure, "target_GBps", 0);
 	const uint32_t blocks = blocks_of(t);
@@ -174,7 +174,7 @@ static int posted_puts(struct bf_trial *t)
 	return rc;
 }
 
-static int warps_rate(struct bf_trial *t)
+static int warps_rate(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_rdma_run run;
@@ -191,7 +191,7 @@ static int warps_rate(struct bf_trial *t)
 }
 
 /* 16 puts in order, the last one seen at the other end. */
-static int ordered_puts(struct bf_trial *t)
+static int ordered_puts(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_rdma_run run;
@@ -207,7 +207,7 @@ static int ordered_puts(struct bf_trial *t)
 }
 
 /* Tokens go to their experts' ranks: one message each, or packed into one for each rank. */
-static int dispatch(struct bf_trial *t)
+static int dispatch(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	const double tokens = bf_figure_condition_number(t->figure, "tokens", 0);

@@ -23,7 +23,7 @@ static double crossing(const struct bf_link_profile *p, uint64_t bytes, uint32_t
 }
 
 /* Stores leave a buffer after the other; the call ends when the last one has been taken. */
-static int bar_store(struct bf_trial *t, double *ps)
+static int bar_store(struct bf_timing_trial *t, double *ps)
 {
 	*ps = (double)t->model->sw.bar_store;
 	if (t->figure->size > WC_BYTES)
@@ -32,14 +32,14 @@ static int bar_store(struct bf_trial *t, double *ps)
 }
 
 /* Loads that wait for each other in part: as many as fill buffers are under way at a time. */
-static int bar_load(struct bf_trial *t, double *ps)
+static int bar_load(struct bf_timing_trial *t, double *ps)
 {
 	*ps = (double)t->model->sw.bar_load + 2 * (double)gen3_x16.latency_ps +
 	      (double)((t->figure->size + LOAD_BYTES - 1) / LOAD_BYTES) * (double)t->model->sw.bar_line;
 	return 0;
 }
 
-static int bar(struct bf_trial *t)
+static int bar(struct bf_timing_trial *t)
 {
 	const bool load = bf_figure_says(t->figure->op, "load") || bf_figure_says(t->figure->op, "read");
 	double ps = 0;
@@ -104,7 +104,7 @@ static int round_trip(const struct bf_link_profile *profile, uint32_t len, uint6
 	return rc;
 }
 
-static int gpu_access(struct bf_trial *t)
+static int gpu_access(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	struct bf_link_profile link = bf_link_profile_gen5_x16;
@@ -121,7 +121,7 @@ static int gpu_access(struct bf_trial *t)
 }
 
 /* A fence that waits until the store has arrived, and the answer is back: a round trip. */
-static int gpu_doorbell(struct bf_trial *t)
+static int gpu_doorbell(struct bf_timing_trial *t)
 {
 	struct bf_link_profile link = bf_link_profile_gen5_x16;
 	uint64_t ps;
@@ -132,7 +132,7 @@ static int gpu_doorbell(struct bf_trial *t)
 	return rc ? rc : bf_trial_time(t, BF_TRIAL_RUN, (double)(ps + t->model->sw.gpu_bell));
 }
 
-static int ping_pong(struct bf_trial *t)
+static int ping_pong(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	const struct bf_link_profile *p = &bf_link_profile_gen5_x16;
@@ -141,7 +141,7 @@ static int ping_pong(struct bf_trial *t)
 			     (double)(sw->bar_store + 2 * p->latency_ps + sw->gpu_spin + sw->cpu_poll));
 }
 
-static int cpu_post(struct bf_trial *t)
+static int cpu_post(struct bf_timing_trial *t)
 {
 	return bf_trial_time(t, BF_TRIAL_PHASES, (double)t->model->sw.cpu_post);
 }

@@ -49,7 +49,7 @@ static uint32_t mtu_of(const char *hw)
 	return 5;
 }
 
-bool bf_trial_nic(struct bf_trial *t, struct bf_mlx5_profile *nic, struct bf_rdma_run *run)
+bool bf_trial_nic(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct bf_rdma_run *run)
 {
 	const struct bf_timing_model *m = t->model;
 	const char *hw = t->figure->hardware, *foreign = foreign_part(hw);
@@ -96,7 +96,7 @@ bool bf_trial_nic(struct bf_trial *t, struct bf_mlx5_profile *nic, struct bf_rdm
 	return true;
 }
 
-static enum bf_rdma_op op_of(const char *op)
+static enum bf_timing_rdma_op op_of(const char *op)
 {
 	if (bf_figure_says(op, "FETCH") || bf_figure_says(op, "atomic") || bf_figure_says(op, "FAA"))
 		return BF_RDMA_FETCH_ADD;
@@ -108,7 +108,7 @@ static enum bf_rdma_op op_of(const char *op)
 }
 
 /* perftest's latencies: a full round for what pulls, half of one for what pushes. */
-static int latency(struct bf_trial *t)
+static int latency(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_rdma_run run;
@@ -128,7 +128,7 @@ static int latency(struct bf_trial *t)
 	return rc ? rc : bf_trial_time(t, BF_TRIAL_RUN, (double)ps);
 }
 
-static int stream(struct bf_trial *t)
+static int stream(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_rdma_run run;
@@ -151,7 +151,7 @@ static int stream(struct bf_trial *t)
 }
 
 /* Many queue pairs, posters that are never late. */
-static int most_messages(struct bf_trial *t)
+static int most_messages(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_rdma_run run;
@@ -168,7 +168,7 @@ static int most_messages(struct bf_trial *t)
 	return rc ? rc : bf_trial_rate(t, BF_TRIAL_RUN, (double)ps, (double)run.size);
 }
 
-static int mpi(struct bf_trial *t)
+static int mpi(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	struct bf_mlx5_profile nic;
@@ -188,7 +188,7 @@ static int mpi(struct bf_trial *t)
 }
 
 /* A library that is called from a script: one transfer at a time. */
-static int transfer(struct bf_trial *t)
+static int transfer(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_rdma_run run;
@@ -211,7 +211,7 @@ static int transfer(struct bf_trial *t)
 }
 
 /* One WRITE, from the store to the doorbell to its completion seen. */
-static int post_to_cqe(struct bf_trial *t)
+static int post_to_cqe(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_rdma_run run;
@@ -229,7 +229,7 @@ static int post_to_cqe(struct bf_trial *t)
 }
 
 /* A CPU posts for a GPU: its part, and with what the two tell each other. */
-static int proxy(struct bf_trial *t)
+static int proxy(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_rdma_run run;

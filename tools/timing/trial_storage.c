@@ -18,7 +18,7 @@ static const struct drive_name drives[] = {
 	{ "SN850X", BF_DRIVE_SN850X },     { "MTR_SLC", BF_DRIVE_MTR },
 };
 
-static bool drive_of(struct bf_trial *t, enum bf_timing_drive *out)
+static bool drive_of(struct bf_timing_trial *t, enum bf_timing_drive *out)
 {
 	for (size_t i = 0; i < BF_ARRAY_LEN(drives); i++)
 		if (bf_figure_says(t->figure->hardware, drives[i].says)) {
@@ -29,7 +29,7 @@ static bool drive_of(struct bf_trial *t, enum bf_timing_drive *out)
 	return false;
 }
 
-static bool load_of(struct bf_trial *t, struct bf_storage_run *run)
+static bool load_of(struct bf_timing_trial *t, struct bf_storage_run *run)
 {
 	const struct bf_figure *f = t->figure;
 	enum bf_timing_drive drive;
@@ -54,7 +54,7 @@ static bool load_of(struct bf_trial *t, struct bf_storage_run *run)
 }
 
 /* Who submits, and what that takes. */
-static void software_of(const struct bf_trial *t, struct bf_storage_run *run)
+static void software_of(const struct bf_timing_trial *t, struct bf_storage_run *run)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 
@@ -70,7 +70,7 @@ static void software_of(const struct bf_trial *t, struct bf_storage_run *run)
 	}
 }
 
-static int measure(struct bf_trial *t, struct bf_storage_run *run, struct bf_storage_result *r, double *drives_n)
+static int measure(struct bf_timing_trial *t, struct bf_storage_run *run, struct bf_storage_result *r, double *drives_n)
 {
 	*drives_n = bf_figure_condition_number(t->figure, "drives", 1);
 	if (!load_of(t, run)) {
@@ -82,7 +82,7 @@ static int measure(struct bf_trial *t, struct bf_storage_run *run, struct bf_sto
 }
 
 /* Several drives that one core drives go no faster than the core. */
-static int rate(struct bf_trial *t)
+static int rate(struct bf_timing_trial *t)
 {
 	struct bf_storage_run run;
 	struct bf_storage_result r;
@@ -98,7 +98,7 @@ static int rate(struct bf_trial *t)
 	return bf_trial_rate(t, BF_TRIAL_RUN, ps, (double)run.size);
 }
 
-static int latency(struct bf_trial *t)
+static int latency(struct bf_timing_trial *t)
 {
 	struct bf_storage_run run;
 	struct bf_storage_result r;
@@ -112,7 +112,7 @@ static int latency(struct bf_trial *t)
 }
 
 /* So many requests, as fast as they go. */
-static int run_time(struct bf_trial *t)
+static int run_time(struct bf_timing_trial *t)
 {
 	double count = bf_figure_condition_number(t->figure, "io_count", 0), n;
 	struct bf_storage_run run;
@@ -136,7 +136,7 @@ static int run_time(struct bf_trial *t)
  * rocm-xio: a GPU thread reads. The least is a lone request's; the mean of a batch is that of requests which follow
  * each other, since the next one is put when the last has been seen.
  */
-static int gpu_read(struct bf_trial *t)
+static int gpu_read(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	const bool batch = bf_figure_says(t->figure->op, "batch"), least = bf_trial_condition(t, "stat", "min");

@@ -54,9 +54,9 @@ struct machine {
 	uint64_t host_iova, result_iova, queues_iova, file_iova;
 	uint32_t ioas, device, nbufs, nactors, step;
 	struct actor actors[THREADS_MAX + 2];
-	struct bf_nvm_ctrl ctrl;
-	struct bf_nvm_boot boot;
-	struct bf_nvm_qp qps[THREADS_MAX];
+	struct bf_nvme_drv_ctrl ctrl;
+	struct bf_nvme_drv_boot boot;
+	struct bf_nvme_drv_qp qps[THREADS_MAX];
 	uint32_t done, bad; /* GPU threads */
 	int failure;
 	bool has_space, has_ioas;
@@ -196,28 +196,30 @@ static int share_vram(struct machine *m, const char *name, uint64_t size, enum b
 	return rc;
 }
 
-static void set_queue(struct bf_nvm_queue *q, uint32_t no, uint32_t entries, uint8_t *vaddr, uint64_t ioaddr)
+static void set_queue(struct bf_nvme_drv_queue *q, uint32_t no, uint32_t entries, uint8_t *vaddr, uint64_t ioaddr)
 {
-	*q = (struct bf_nvm_queue){ .no = no, .entries = entries, .phase = 1, .vaddr = vaddr, .ioaddr = ioaddr };
+	*q = (struct bf_nvme_drv_queue){ .no = no, .entries = entries, .phase = 1, .vaddr = vaddr, .ioaddr = ioaddr };
 }
 
 static void set_ctrl(struct machine *m)
 {
 	const struct bf_region *bar = bf_nvme_bar0(m->ssd);
 
-	m->ctrl = (struct bf_nvm_ctrl){
+	m->ctrl = (struct bf_nvme_drv_ctrl){
 		.regs = bar->bytes,
 		.regs_bytes = bar->size,
 		.page = BF_PAGE,
 		.timeout_ns = GIVE_UP_NS,
-		.bugs = (m->opts->plain ? BF_NVM_BUG_PLAIN_POLL : 0) | (m->opts->no_fence ? BF_NVM_BUG_NO_FENCE : 0),
+		.bugs = (m->opts->plain ? BF_NVME_DRV_BUG_PLAIN_POLL : 0) |
+			(m->opts->no_fence ? BF_NVME_DRV_BUG_NO_FENCE : 0),
 		.scratch = { .vaddr = m->host->bytes + AT_SCRATCH * BF_PAGE,
 			     .ioaddr = m->host_iova + AT_SCRATCH * BF_PAGE,
 			     .bytes = 2 * BF_PAGE },
 	};
 	set_queue(&m->ctrl.admin.sq, 0, ENTRIES, m->host->bytes + AT_ASQ * BF_PAGE, m->host_iova + AT_ASQ * BF_PAGE);
 	set_queue(&m->ctrl.admin.cq, 0, ENTRIES, m->host->bytes + AT_ACQ * BF_PAGE, m->host_iova + AT_ACQ * BF_PAGE);
-	m->boot = (struct bf_nvm_boot){ .ctrl = &m->ctrl, .qps = m->qps, .nqps = m->opts->threads, .page = BF_PAGE };
+	m->boot =
+	    (struct bf_nvme_drv_boot){ .ctrl = &m->ctrl, .qps = m->qps, .nqps = m->opts->threads, .page = BF_PAGE };
 }
 
 /* One word in host memory by which the CPU and GPU threads tell each other where they are. */
@@ -262,22 +264,22 @@ static void show_identify(struct machine *m, const uint8_t *id)
 static void identify(struct bf_thread *t, void *arg)
 {
 	struct machine *m = arg;
-	struct bf_nvm_ctrl *ctrl = &m->ctrl;
-	struct bf_nvm_completion done;
-	struct bf_nvm_cmd c;
+	struct bf_nvme_drv_ctrl *ctrl = &m->ctrl;
+	struct bf_nvme_drv_completion done;
+	struct bf_nvme_drv_cmd c;
 
-	m->failure = bf_nvm_disable(t, ctrl);
+	m->failure = bf_nvme_drv_disable(t, ctrl);
 	if (!m->failure)
-		m->failure = bf_nvm_enable(t, ctrl);
+		m->failure = bf_nvme_drv_enable(t, ctrl);
 	if (m->failure)
 		return;
 	tell(m, "controller enabled, CSTS.RDY");
-	bf_nvm_cmd_identify(ctrl, &c, 1, 0, m->result_iova);
-	bf_nvm_enqueue(t, ctrl, &ctrl->admin.sq, &c, 1);
+	bf_nvme_drv_cmd_identify(ctrl, &c, 1, 0, m->result_iova);
+	bf_nvme_drv_enqueue(t, ctrl, &ctrl->admin.sq, &c, 1);
 	tell(m, "Identify laid into the admin queue, PRP1 = 0x%" PRIx64 " (VRAM)", m->result_iova);
 	bf_st_release32(t, word(m, WORD_SUBMITTED), 1, BF_AT_SYS);
-	if (!bf_nvm_wait(t, ctrl, &ctrl->admin, bf_clock_ns(t) + GIVE_UP_NS, &done)) {
-		m->failure = BF_NVM_TIMEOUT;
+	if (!bf_nvme_drv_wait(t, ctrl, &ctrl->admin, bf_clock_ns(t) + GIVE_UP_NS, &done)) {
+		m->failure = BF_NVME_DRV_TIMEOUT;
 		return;
 	}
 	tell(m, "the CPU sees the completion: CID %u, status 0x%x", done.cid, done.status);
@@ -316,10 +318,10 @@ static int run_identify(struct machine *m)
 	filled = id[24] != 0;
 	m->result->good = !m->failure && filled;
 	snprintf(m->result->verdict, sizeof(m->result->verdict), "%s",
-		 m->failure == BF_NVM_TIMEOUT ? "timeout"
-		 : m->failure                 ? "the command failed"
-		 : filled                     ? "Identify data in VRAM"
-					      : "success, but the data are not in the buffer");
+		 m->failure == BF_NVME_DRV_TIMEOUT ? "timeout"
+		 : m->failure                      ? "the command failed"
+		 : filled                          ? "Identify data in VRAM"
+						   : "success, but the data are not in the buffer");
 	return 0;
 }
 
@@ -345,7 +347,7 @@ static void bring_up(struct bf_thread *t, void *arg)
 {
 	struct machine *m = arg;
 
-	m->failure = bf_nvm_bring_up(t, &m->boot);
+	m->failure = bf_nvme_drv_bring_up(t, &m->boot);
 	if (m->failure)
 		return;
 	tell(m, "controller up, %u queue pairs in VRAM created", m->boot.nqps);
@@ -354,22 +356,22 @@ static void bring_up(struct bf_thread *t, void *arg)
 		poke(t, m);
 }
 
-/* One page, written or read: submit and drain, as the experiment's shader does. Status, or BF_NVM_TIMEOUT. */
-static int transfer(struct bf_thread *t, struct machine *m, struct bf_nvm_qp *qp, uint32_t opcode, uint64_t page,
+/* One page, written or read: submit and drain, as the experiment's shader does. Status, or BF_NVME_DRV_TIMEOUT. */
+static int transfer(struct bf_thread *t, struct machine *m, struct bf_nvme_drv_qp *qp, uint32_t opcode, uint64_t page,
 		    uint64_t ioaddr)
 {
-	struct bf_nvm_completion done;
-	struct bf_nvm_cmd c;
+	struct bf_nvme_drv_completion done;
+	struct bf_nvme_drv_cmd c;
 
-	bf_nvm_cmd_header(&m->ctrl, &c, opcode, m->ctrl.nsid);
-	bf_nvm_cmd_blocks(&m->ctrl, &c, page * (BF_PAGE / BLOCK), BF_PAGE / BLOCK, 0);
-	bf_nvm_cmd_data(&c, ioaddr, 0);
-	if (bf_nvm_enqueue(t, &m->ctrl, &qp->sq, &c, qp->sq.tail) < 0)
-		return BF_NVM_FULL;
-	bf_nvm_submit(t, &m->ctrl, &qp->sq);
-	if (!bf_nvm_wait(t, &m->ctrl, qp, bf_clock_ns(t) + GIVE_UP_NS, &done))
-		return BF_NVM_TIMEOUT;
-	bf_nvm_cq_update(t, &m->ctrl, &qp->cq);
+	bf_nvme_drv_cmd_header(&m->ctrl, &c, opcode, m->ctrl.nsid);
+	bf_nvme_drv_cmd_blocks(&m->ctrl, &c, page * (BF_PAGE / BLOCK), BF_PAGE / BLOCK, 0);
+	bf_nvme_drv_cmd_data(&c, ioaddr, 0);
+	if (bf_nvme_drv_enqueue(t, &m->ctrl, &qp->sq, &c, qp->sq.tail) < 0)
+		return BF_NVME_DRV_FULL;
+	bf_nvme_drv_submit(t, &m->ctrl, &qp->sq);
+	if (!bf_nvme_drv_wait(t, &m->ctrl, qp, bf_clock_ns(t) + GIVE_UP_NS, &done))
+		return BF_NVME_DRV_TIMEOUT;
+	bf_nvme_drv_cq_update(t, &m->ctrl, &qp->cq);
 	return (int)done.status;
 }
 
@@ -379,7 +381,7 @@ static uint64_t file_word(uint64_t page, uint64_t i)
 }
 
 /* Page `page` of the file lies in VRAM in its first half; what is read comes into the second. */
-static int move_page(struct bf_thread *t, struct machine *m, struct bf_nvm_qp *qp, uint32_t page)
+static int move_page(struct bf_thread *t, struct machine *m, struct bf_nvme_drv_qp *qp, uint32_t page)
 {
 	uint8_t *base = bf_gpu_bo_region(m->file_bo)->bytes;
 	const uint64_t from = (uint64_t)page * BF_PAGE,
@@ -393,7 +395,7 @@ static int move_page(struct bf_thread *t, struct machine *m, struct bf_nvm_qp *q
 		rc = transfer(t, m, qp, BF_NVME_IO_READ, page, m->file_iova + to);
 	for (uint64_t i = 0; !rc && i < BF_PAGE / 8; i++)
 		if (bf_ld_relaxed64(t, base + to + 8 * i, BF_AT_SYS) != file_word(page, i))
-			rc = BF_NVM_STRAY;
+			rc = BF_NVME_DRV_STRAY;
 	return rc;
 }
 
@@ -448,9 +450,9 @@ static int run_queues(struct machine *m)
 	snprintf(m->result->verdict, sizeof(m->result->verdict), "%s",
 		 m->result->good && m->opts->work == BF_GPU_NVME_POLL ? "progress: every completion was seen"
 		 : m->result->good                                    ? "all data written and read back"
-		 : m->failure == BF_NVM_TIMEOUT ? "timeout: a GPU thread polls a completion that does not come"
-		 : m->failure == BF_NVM_STRAY   ? "wrong data read back"
-						: "a command failed");
+		 : m->failure == BF_NVME_DRV_TIMEOUT ? "timeout: a GPU thread polls a completion that does not come"
+		 : m->failure == BF_NVME_DRV_STRAY   ? "wrong data read back"
+						     : "a command failed");
 	return 0;
 }
 

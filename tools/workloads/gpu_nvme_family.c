@@ -251,7 +251,7 @@ static const struct bf_opt options[] = {
 	{ .name = NULL },
 };
 
-const struct bf_family bf_nvme_gpu_family = {
+const struct bf_family bf_nvme_work_gpu_family = {
 	.prefix = "nvme-gpu-",
 	.works = works,
 	.options = options,

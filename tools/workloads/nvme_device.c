@@ -5,8 +5,8 @@
 
 #define DOORBELL_PAGE 4096u
 
-void bf_nvme_device_describe(const struct bf_backend *be, struct bf_world *world, bool export,
-			     struct bf_nvme_run_result *out)
+void bf_nvme_work_device_describe(const struct bf_backend *be, struct bf_world *world, bool export,
+				  struct bf_nvme_work_run_result *out)
 {
 	int fd;
 
@@ -29,18 +29,18 @@ static bool moves_data(const uint8_t *sqe)
 	return (sqe[0] & 3) != 0;
 }
 
-bool bf_nvme_device_find_unmapped(const struct bf_backend *be, struct bf_world *world, const struct bf_nvm_queue *sq,
-				  struct bf_nvme_unmapped *out)
+bool bf_nvme_work_device_find_unmapped(const struct bf_backend *be, struct bf_world *world,
+				       const struct bf_nvme_drv_queue *sq, struct bf_nvme_work_unmapped *out)
 {
 	for (uint32_t slot = 0; be->reachable && slot < sq->entries; slot++) {
-		const uint8_t *sqe = sq->vaddr + (uint64_t)slot * BF_NVM_SQE;
+		const uint8_t *sqe = sq->vaddr + (uint64_t)slot * BF_NVME_DRV_SQE;
 
 		for (uint32_t i = 0; i < 2 && moves_data(sqe); i++) {
 			const uint64_t prp = bf_get_le64(sqe + 24 + i * 8);
 
 			if (!prp || be->reachable(world, 0, prp, 1))
 				continue;
-			*out = (struct bf_nvme_unmapped){
+			*out = (struct bf_nvme_work_unmapped){
 				.slot = slot, .cid = bf_get_le16(sqe + 2), .prp = i + 1, .iova = prp
 			};
 			return true;

@@ -7,14 +7,15 @@
 #include "tools/workloads/nvme.h"
 
 static const struct bf_work works[] = {
-	[BF_NVM_READ] = { "nvme-read", "random reads of a medium that was filled before; every byte is compared" },
-	[BF_NVM_WRITE] = { "nvme-write",
-			   "sequential writes, each thread to blocks of its own; all read back at the end" },
-	[BF_NVM_VERIFY] = { "nvme-verify", "writes, a flush, reads; each thread compares every byte" },
-	[BF_NVM_MIXED] = { "nvme-mixed", "writes, reads, flushes, write zeroes and compares, drawn by seed" },
-	[BF_NVM_ADMIN] = { "nvme-admin", "identify, logs, features and format; answers are compared with the first" },
-	[BF_NVM_FILE] = { "nvme-file", "a file split over the threads, written and read back into other memory" },
-	[BF_NVM_WORKS] = { NULL, NULL },
+	[BF_NVME_DRV_READ] = { "nvme-read", "random reads of a medium that was filled before; every byte is compared" },
+	[BF_NVME_DRV_WRITE] = { "nvme-write",
+				"sequential writes, each thread to blocks of its own; all read back at the end" },
+	[BF_NVME_DRV_VERIFY] = { "nvme-verify", "writes, a flush, reads; each thread compares every byte" },
+	[BF_NVME_DRV_MIXED] = { "nvme-mixed", "writes, reads, flushes, write zeroes and compares, drawn by seed" },
+	[BF_NVME_DRV_ADMIN] = { "nvme-admin",
+				"identify, logs, features and format; answers are compared with the first" },
+	[BF_NVME_DRV_FILE] = { "nvme-file", "a file split over the threads, written and read back into other memory" },
+	[BF_NVME_DRV_WORKS] = { NULL, NULL },
 };
 
 #define O(...) BF_OPT_OF(struct bf_nvme_workload, __VA_ARGS__)
@@ -65,7 +66,7 @@ static const struct bf_opt options[] = {
 #undef O
 
 static const struct bf_words words[] = {
-	{ BF_WORDS("bug", "Bugs", bf_nvm_bugs, struct bf_nvm_bug, struct bf_nvme_workload, bugs) },
+	{ BF_WORDS("bug", "Bugs", bf_nvme_drv_bugs, struct bf_nvme_drv_bug, struct bf_nvme_workload, bugs) },
 	{ .option = NULL },
 };
 
@@ -172,7 +173,7 @@ static int check(const void *choices, struct bf_error *err)
 		return bf_fail(err, -EINVAL, "a queue has at least 2 entries");
 	if (w->capacity % 4096)
 		return bf_fail(err, -EINVAL, "--capacity must be a multiple of 4096");
-	if (w->file && w->work != BF_NVM_FILE)
+	if (w->file && w->work != BF_NVME_DRV_FILE)
 		return bf_fail(err, -EINVAL, "--file means nothing to %s", works[w->work].name);
 	if (w->agent && (w->queues_in > 1 && w->queues_in < 4))
 		return bf_fail(err, -EINVAL, "--agent cpu does not work on queues in VRAM");
@@ -230,7 +231,7 @@ static void print_us(const char *what, uint64_t ps)
 }
 
 /* Means of a command: what the protocol of queues costs, apart from what the medium does. */
-static void print_split(const struct bf_nvme_split *s)
+static void print_split(const struct bf_nvme_work_split *s)
 {
 	print_us("a command, on average     ",
 		 s->doorbell_ps + s->fetch_ps + s->data_ps + s->completion_ps + s->media_ps);
@@ -254,12 +255,12 @@ static void print_dmabuf(int64_t bytes)
 static void print(const void *choices, const void *result, bool stats)
 {
 	const struct bf_nvme_workload *w = choices;
-	const struct bf_nvme_run_result *r = result;
+	const struct bf_nvme_work_run_result *r = result;
 
-	printf("%s", bf_nvme_outcome_name(r->base.verdict));
-	if (r->base.verdict == BF_NVME_RUN_GOOD)
+	printf("%s", bf_nvme_work_outcome_name(r->base.verdict));
+	if (r->base.verdict == BF_NVME_WORK_RUN_GOOD)
 		printf(": %" PRIu64 " commands", r->commands);
-	if (r->base.verdict == BF_NVME_RUN_GOOD && r->verified_bytes)
+	if (r->base.verdict == BF_NVME_WORK_RUN_GOOD && r->verified_bytes)
 		printf(", %" PRIu64 " bytes compared", r->verified_bytes);
 	print_us(w->backend->platform == BF_PLATFORM_SIM ? "\nsimulated time            "
 							 : "\nelapsed time              ",
@@ -285,7 +286,7 @@ static void print(const void *choices, const void *result, bool stats)
 		print_split(&r->split);
 }
 
-static void json_split(struct bf_json *j, const struct bf_nvme_split *s)
+static void json_split(struct bf_json *j, const struct bf_nvme_work_split *s)
 {
 	bf_json_open(j, "mean_ps", '{');
 	bf_json_u64(j, "queue_doorbell", s->doorbell_ps);
@@ -299,7 +300,7 @@ static void json_split(struct bf_json *j, const struct bf_nvme_split *s)
 static void json(struct bf_json *j, const void *choices, const void *result)
 {
 	const struct bf_nvme_workload *w = choices;
-	const struct bf_nvme_run_result *r = result;
+	const struct bf_nvme_work_run_result *r = result;
 
 	bf_json_text(j, "model", r->model);
 	bf_json_text(j, "serial", r->serial);
@@ -370,8 +371,8 @@ static const struct bf_opt run_options[] = {
 	{ .name = NULL },
 };
 
-const struct bf_family bf_nvme_family = {
-	BF_FAMILY_STRUCTS(struct bf_nvme_workload, struct bf_nvme_run_result),
+const struct bf_family bf_nvme_work_family = {
+	BF_FAMILY_STRUCTS(struct bf_nvme_workload, struct bf_nvme_work_run_result),
 	.prefix = "nvme-",
 	.works = works,
 	.options = options,
@@ -412,13 +413,13 @@ const struct bf_family bf_nvme_family = {
 	.settle = settle,
 	.admit = admit,
 	.run_once = run_once,
-	.verdict_name = bf_nvme_outcome_name,
+	.verdict_name = bf_nvme_work_outcome_name,
 	.print = print,
 	.json = json,
 	.json_options = json_options,
-	.print_failure = bf_nvme_run_print_failure,
-	.json_failure = bf_nvme_run_json_failure,
+	.print_failure = bf_nvme_work_run_print_failure,
+	.json_failure = bf_nvme_work_run_json_failure,
 	.list = list,
-	.done = { BF_MEMBER(struct bf_nvme_run_result, commands), 0 },
+	.done = { BF_MEMBER(struct bf_nvme_work_run_result, commands), 0 },
 	.per_second = "commands_per_second",
 };

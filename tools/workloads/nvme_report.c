@@ -4,22 +4,22 @@
 
 #include "tools/workloads/nvme.h"
 
-const char *bf_nvme_outcome_name(uint32_t v)
+const char *bf_nvme_work_outcome_name(uint32_t v)
 {
 	switch (v) {
-	case BF_NVME_RUN_GOOD:
+	case BF_NVME_WORK_RUN_GOOD:
 		return "good";
-	case BF_NVME_RUN_WRONG_DATA:
+	case BF_NVME_WORK_RUN_WRONG_DATA:
 		return "wrong data";
-	case BF_NVME_RUN_ERROR:
+	case BF_NVME_WORK_RUN_ERROR:
 		return "error completion";
-	case BF_NVME_RUN_TIMEOUT:
+	case BF_NVME_WORK_RUN_TIMEOUT:
 		return "timeout";
-	case BF_NVME_RUN_NOT_READY:
+	case BF_NVME_WORK_RUN_NOT_READY:
 		return "controller not ready";
-	case BF_NVME_RUN_DEADLOCK:
+	case BF_NVME_WORK_RUN_DEADLOCK:
 		return "deadlock";
-	case BF_NVME_RUN_LIMIT:
+	case BF_NVME_WORK_RUN_LIMIT:
 	default:
 		return "time limit";
 	}
@@ -44,22 +44,22 @@ static const char *opcode_name(uint32_t opcode)
 }
 
 /* What became of the thread, in words. */
-static void thread_text(const struct bf_nvme_standing *s, char *out, size_t cap)
+static void thread_text(const struct bf_nvme_work_standing *s, char *out, size_t cap)
 {
-	const struct bf_nvm_result *r = &s->result;
+	const struct bf_nvme_drv_result *r = &s->result;
 	char buf[32];
 	size_t used = 0;
 
 	*out = '\0';
 	if (!r->ended)
 		used = (size_t)snprintf(out, cap, "did not end");
-	else if (r->failure == BF_NVM_TIMEOUT)
+	else if (r->failure == BF_NVME_DRV_TIMEOUT)
 		used = (size_t)snprintf(out, cap, "gave up with %" PRIu32 " in flight", r->inflight);
-	else if (r->failure == BF_NVM_STRAY)
-		used = (size_t)snprintf(out, cap, "%s", bf_nvm_failure_text(r->failure, buf, sizeof(buf)));
+	else if (r->failure == BF_NVME_DRV_STRAY)
+		used = (size_t)snprintf(out, cap, "%s", bf_nvme_drv_failure_text(r->failure, buf, sizeof(buf)));
 	else if (r->failure)
 		used = (size_t)snprintf(out, cap, "%s at block %" PRIu64 ": %s", opcode_name(r->failed_opcode),
-					r->failed_block, bf_nvm_failure_text(r->failure, buf, sizeof(buf)));
+					r->failed_block, bf_nvme_drv_failure_text(r->failure, buf, sizeof(buf)));
 	if (r->mismatches && used < cap)
 		snprintf(out + used, cap - used,
 			 "%s%" PRIu64 " wrong words, the first in block %" PRIu64 " at byte %" PRIu32
@@ -67,13 +67,13 @@ static void thread_text(const struct bf_nvme_standing *s, char *out, size_t cap)
 			 used ? "; " : "", r->mismatches, r->block, r->offset, r->found, r->wanted);
 }
 
-void bf_nvme_run_print_failure(FILE *out, const void *result)
+void bf_nvme_work_run_print_failure(FILE *out, const void *result)
 {
-	const struct bf_nvme_run_result *r = result;
+	const struct bf_nvme_work_run_result *r = result;
 
-	if (r->base.verdict == BF_NVME_RUN_GOOD)
+	if (r->base.verdict == BF_NVME_WORK_RUN_GOOD)
 		return;
-	if (r->base.verdict == BF_NVME_RUN_NOT_READY)
+	if (r->base.verdict == BF_NVME_WORK_RUN_NOT_READY)
 		fprintf(out, "%s\n", r->bring_up.text);
 	if (r->nstandings) {
 		fprintf(out, "threads that failed (%" PRIu32 "), and their queue pairs as they see them:\n",
@@ -81,7 +81,7 @@ void bf_nvme_run_print_failure(FILE *out, const void *result)
 		fprintf(out, "  thread  SQ/CQ  SQ head  tail  rung  CQ head  phase  completed\n");
 	}
 	for (uint32_t i = 0; i < r->nstandings; i++) {
-		const struct bf_nvme_standing *s = &r->standings[i];
+		const struct bf_nvme_work_standing *s = &r->standings[i];
 		char name[16], what[256];
 
 		snprintf(name, sizeof(name), "%" PRIu32, s->thread);
@@ -107,7 +107,7 @@ void bf_nvme_run_print_failure(FILE *out, const void *result)
 	bf_print_lines(out, r->world.report);
 }
 
-static void json_standing(struct bf_json *j, const struct bf_nvme_standing *s)
+static void json_standing(struct bf_json *j, const struct bf_nvme_work_standing *s)
 {
 	char what[256];
 
@@ -131,13 +131,13 @@ static void json_standing(struct bf_json *j, const struct bf_nvme_standing *s)
 	bf_json_close(j, '}');
 }
 
-void bf_nvme_run_json_failure(struct bf_json *j, const void *result)
+void bf_nvme_work_run_json_failure(struct bf_json *j, const void *result)
 {
-	const struct bf_nvme_run_result *r = result;
+	const struct bf_nvme_work_run_result *r = result;
 
-	if (r->base.verdict == BF_NVME_RUN_GOOD)
+	if (r->base.verdict == BF_NVME_WORK_RUN_GOOD)
 		return;
-	if (r->base.verdict == BF_NVME_RUN_NOT_READY)
+	if (r->base.verdict == BF_NVME_WORK_RUN_NOT_READY)
 		bf_json_text(j, "bring_up", r->bring_up.text);
 	bf_json_u64(j, "wrong_words", r->mismatches);
 	bf_json_open(j, "threads", '[');

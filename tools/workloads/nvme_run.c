@@ -21,9 +21,9 @@
 struct arena {
 	const struct bf_nvme_workload *w;
 	struct bf_world *world;
-	struct bf_nvm_host *host;
-	struct bf_nvm_job job, service;
-	struct bf_nvme_run_result *out;
+	struct bf_nvme_drv_host *host;
+	struct bf_nvme_drv_job job, service;
+	struct bf_nvme_work_run_result *out;
 	uint8_t *file; /* its bytes, when one was given */
 	uint64_t file_bytes;
 };
@@ -33,12 +33,12 @@ static const enum bf_placement placements[] = { BF_PLACE_HOST, BF_PLACE_GPU, BF_
 
 static uint32_t share_of(const struct bf_nvme_workload *w)
 {
-	return w->work == BF_NVM_ADMIN ? 1 : w->share < w->threads ? w->share : w->threads;
+	return w->work == BF_NVME_DRV_ADMIN ? 1 : w->share < w->threads ? w->share : w->threads;
 }
 
 static uint32_t queue_pairs(const struct bf_nvme_workload *w)
 {
-	return w->work == BF_NVM_ADMIN ? 1 : (w->threads + share_of(w) - 1) / share_of(w);
+	return w->work == BF_NVME_DRV_ADMIN ? 1 : (w->threads + share_of(w) - 1) / share_of(w);
 }
 
 /* One slot more than commands in flight, so that the ring is never full. */
@@ -60,8 +60,8 @@ static uint64_t capacity_of(const struct bf_nvme_workload *w)
 /* What the rings take, each in pages of its own. */
 static uint64_t cmb_bytes(const struct bf_nvme_workload *w)
 {
-	const uint64_t sq = entries_of(w) * (uint64_t)BF_NVM_SQE;
-	const uint64_t cq = (w->cq_entries ? w->cq_entries : entries_of(w)) * (uint64_t)BF_NVM_CQE;
+	const uint64_t sq = entries_of(w) * (uint64_t)BF_NVME_DRV_SQE;
+	const uint64_t cq = (w->cq_entries ? w->cq_entries : entries_of(w)) * (uint64_t)BF_NVME_DRV_CQE;
 
 	return queue_pairs(w) * ((sq + w->page - 1) / w->page + (cq + w->page - 1) / w->page) * w->page +
 	       (w->page > 4096 ? w->page : 0);
@@ -94,7 +94,7 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 	const int rc = w->backend->open(&opts, err, &a->world);
 
 	if (!rc)
-		bf_nvme_device_describe(w->backend, a->world, w->counts, a->out);
+		bf_nvme_work_device_describe(w->backend, a->world, w->counts, a->out);
 	return rc;
 }
 
@@ -102,7 +102,7 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 static int open_host(struct arena *a, struct bf_error *err)
 {
 	const struct bf_nvme_workload *w = a->w;
-	const struct bf_nvm_host_opts opts = {
+	const struct bf_nvme_drv_host_opts opts = {
 		.bugs = w->bugs,
 		.nqps = queue_pairs(w),
 		.entries = entries_of(w),
@@ -114,11 +114,11 @@ static int open_host(struct arena *a, struct bf_error *err)
 		.dbbuf = w->dbbuf,
 		.timeout_ns = w->timeout_ps / BF_NS,
 	};
-	int rc = bf_nvm_host_open(w->backend, a->world, 0, &opts, err, &a->host);
+	int rc = bf_nvme_drv_host_open(w->backend, a->world, 0, &opts, err, &a->host);
 
 	if (rc != -EIO && rc != -ETIMEDOUT)
 		return rc;
-	a->out->base.verdict = BF_NVME_RUN_NOT_READY;
+	a->out->base.verdict = BF_NVME_WORK_RUN_NOT_READY;
 	a->out->bring_up = *err;
 	return 0;
 }
@@ -146,16 +146,16 @@ static int read_file(struct arena *a, struct bf_error *err)
 static int fill_shape(struct arena *a, struct bf_error *err)
 {
 	const struct bf_nvme_workload *w = a->w;
-	const struct bf_nvm_ctrl *ctrl = bf_nvm_host_ctrl(a->host);
-	struct bf_nvm_shape *s = &a->job.shape;
+	const struct bf_nvme_drv_ctrl *ctrl = bf_nvme_drv_host_ctrl(a->host);
+	struct bf_nvme_drv_shape *s = &a->job.shape;
 	const uint64_t chunks = (ctrl->nsze << ctrl->lba_shift) / w->size / w->threads;
 	const uint64_t most = ctrl->max_pages ? (uint64_t)ctrl->max_pages * ctrl->mpsmin : w->size;
 
-	*s = (struct bf_nvm_shape){
-		.threads = w->work == BF_NVM_ADMIN ? 1 : w->threads,
-		.lanes = w->agent || w->work == BF_NVM_ADMIN ? 1
-			 : w->lanes < w->threads             ? w->lanes
-							     : w->threads,
+	*s = (struct bf_nvme_drv_shape){
+		.threads = w->work == BF_NVME_DRV_ADMIN ? 1 : w->threads,
+		.lanes = w->agent || w->work == BF_NVME_DRV_ADMIN ? 1
+			 : w->lanes < w->threads                  ? w->lanes
+								  : w->threads,
 		.share = share_of(w),
 		.depth = w->depth,
 		.batch = w->batch,
@@ -164,13 +164,13 @@ static int fill_shape(struct arena *a, struct bf_error *err)
 		.offset = w->offset,
 		.list_offset = w->list_offset,
 		.scatter = w->scatter,
-		.check = w->check || w->work == BF_NVM_VERIFY || w->work == BF_NVM_MIXED,
+		.check = w->check || w->work == BF_NVME_DRV_VERIFY || w->work == BF_NVME_DRV_MIXED,
 		.format = !w->media,
 		.seed = w->seed,
 	};
 	if (a->file)
 		s->commands = (uint32_t)((a->file_bytes + w->size * w->threads - 1) / (w->size * w->threads));
-	if ((w->size > most && !(w->bugs & BF_NVM_BUG_MDTS)) || w->size >> ctrl->lba_shift > 65536)
+	if ((w->size > most && !(w->bugs & BF_NVME_DRV_BUG_MDTS)) || w->size >> ctrl->lba_shift > 65536)
 		return bf_fail(err, -EINVAL,
 			       "--size %" PRIu64 ": the controller transfers at most %" PRIu64
 			       " bytes and 65536 blocks with one command",
@@ -178,7 +178,7 @@ static int fill_shape(struct arena *a, struct bf_error *err)
 	if (w->size & ((1u << ctrl->lba_shift) - 1))
 		return bf_fail(err, -EINVAL, "--size %" PRIu64 " is not a multiple of the medium's blocks of %u bytes",
 			       w->size, 1u << ctrl->lba_shift);
-	if (!chunks || chunks > UINT32_MAX || (w->work == BF_NVM_FILE && chunks < s->commands))
+	if (!chunks || chunks > UINT32_MAX || (w->work == BF_NVME_DRV_FILE && chunks < s->commands))
 		return bf_fail(err, -EINVAL,
 			       "the medium of %" PRIu64 " bytes is too small for %" PRIu32
 			       " threads; --capacity makes it larger",
@@ -187,37 +187,37 @@ static int fill_shape(struct arena *a, struct bf_error *err)
 	return 0;
 }
 
-static int add_room(struct arena *a, enum bf_placement place, uint64_t bytes, const char *name, struct bf_nvm_room *out,
-		    struct bf_error *err)
+static int add_room(struct arena *a, enum bf_placement place, uint64_t bytes, const char *name,
+		    struct bf_nvme_drv_room *out, struct bf_error *err)
 {
 	if (bytes > MEMORY_MAX)
 		return bf_fail(err, -EINVAL, "%s would take %" PRIu64 " bytes, more than 8 GiB", name, bytes);
-	return bf_nvm_host_room(a->host, place, bytes, name, out);
+	return bf_nvme_drv_host_room(a->host, place, bytes, name, out);
 }
 
 /* Memory of a job: data and lists for the controller, requests and results for the threads. */
-static int fill_job(struct arena *a, struct bf_nvm_job *job, enum bf_placement place, const char *name,
+static int fill_job(struct arena *a, struct bf_nvme_drv_job *job, enum bf_placement place, const char *name,
 		    struct bf_error *err)
 {
-	const struct bf_nvm_shape *s = &job->shape;
-	struct bf_nvm_room requests, results;
+	const struct bf_nvme_drv_shape *s = &job->shape;
+	struct bf_nvme_drv_room requests, results;
 	int rc;
 
-	job->ctrl = bf_nvm_host_ctrl(a->host);
-	job->data_stride = bf_nvm_data_stride(s, job->ctrl->page);
-	job->list_stride = bf_nvm_list_stride(s, job->ctrl->page);
+	job->ctrl = bf_nvme_drv_host_ctrl(a->host);
+	job->data_stride = bf_nvme_drv_data_stride(s, job->ctrl->page);
+	job->list_stride = bf_nvme_drv_list_stride(s, job->ctrl->page);
 	/* Identifiers by slot need a place for each slot. */
 	job->requests =
-	    a->w->bugs & BF_NVM_BUG_CID_BY_TAIL && entries_of(a->w) > s->depth ? entries_of(a->w) : s->depth;
-	job->slots = job->work == BF_NVM_FILE ? 2 * s->commands : s->depth;
+	    a->w->bugs & BF_NVME_DRV_BUG_CID_BY_TAIL && entries_of(a->w) > s->depth ? entries_of(a->w) : s->depth;
+	job->slots = job->work == BF_NVME_DRV_FILE ? 2 * s->commands : s->depth;
 	rc = add_room(a, place, s->threads * (uint64_t)job->slots * job->data_stride, name, &job->data, err);
-	if (!rc && a->w->bugs & BF_NVM_BUG_MOVED_BUFFER) {
-		struct bf_nvm_room moved;
+	if (!rc && a->w->bugs & BF_NVME_DRV_BUG_MOVED_BUFFER) {
+		struct bf_nvme_drv_room moved;
 
 		rc = add_room(a, place, job->data.bytes, "nvme data, moved", &moved, err);
 		job->data.vaddr = moved.vaddr;
 	}
-	if (!rc && a->w->bugs & BF_NVM_BUG_UNMAPPED && job->work != BF_NVM_ADMIN && job != &a->service)
+	if (!rc && a->w->bugs & BF_NVME_DRV_BUG_UNMAPPED && job->work != BF_NVME_DRV_ADMIN && job != &a->service)
 		job->data.ioaddr = job->ctrl->page;
 	if (!rc)
 		rc = add_room(a, BF_PLACE_HOST, (uint64_t)s->threads * s->depth * job->list_stride, "nvme PRP lists",
@@ -229,8 +229,8 @@ static int fill_job(struct arena *a, struct bf_nvm_job *job, enum bf_placement p
 		rc = add_room(a, BF_PLACE_HOST, s->threads * sizeof(*job->result), "nvme results", &results, err);
 	if (rc)
 		return rc;
-	job->request = (struct bf_nvm_request *)(void *)requests.vaddr;
-	job->result = (struct bf_nvm_result *)(void *)results.vaddr;
+	job->request = (struct bf_nvme_drv_request *)(void *)requests.vaddr;
+	job->result = (struct bf_nvme_drv_result *)(void *)results.vaddr;
 	return 0;
 }
 
@@ -239,46 +239,46 @@ static uint8_t file_byte(const struct arena *a, uint64_t i)
 {
 	if (a->file)
 		return i < a->file_bytes ? a->file[i] : 0;
-	return (uint8_t)(bf_nvm_word(a->w->seed, 1, i / 8) >> i % 8 * 8);
+	return (uint8_t)(bf_nvme_drv_word(a->w->seed, 1, i / 8) >> i % 8 * 8);
 }
 
 /* The file lies in the first half of each thread's slots, thread after thread. */
 static void lay_file(struct arena *a)
 {
-	const struct bf_nvm_shape *s = &a->job.shape;
+	const struct bf_nvme_drv_shape *s = &a->job.shape;
 
 	for (uint32_t t = 0; t < s->threads; t++)
 		for (uint32_t m = 0; m < s->commands; m++) {
-			uint8_t *at = bf_nvm_slot(&a->job, t, m);
+			uint8_t *at = bf_nvme_drv_slot(&a->job, t, m);
 			const uint64_t from = ((uint64_t)t * s->commands + m) * s->bytes;
 
 			for (uint32_t i = 0; i < s->bytes; i++)
-				*bf_nvm_byte(&a->job, at, i) = file_byte(a, from + i);
+				*bf_nvme_drv_byte(&a->job, at, i) = file_byte(a, from + i);
 		}
 }
 
 /* Compares memory with what must be there and returns how many bytes were looked at. */
 static uint64_t check_memory(struct arena *a)
 {
-	const struct bf_nvm_shape *s = &a->job.shape;
+	const struct bf_nvme_drv_shape *s = &a->job.shape;
 	uint64_t bytes = 0;
 
 	for (uint32_t t = 0; t < s->threads; t++)
-		for (uint32_t m = 0; m < (a->job.work == BF_NVM_FILE ? s->commands : s->depth); m++) {
-			const struct bf_nvm_request *r = &a->job.request[(uint64_t)t * a->job.requests + m];
-			const uint32_t slot = a->job.work == BF_NVM_FILE ? s->commands + m : m;
-			uint8_t *at = bf_nvm_slot(&a->job, t, slot);
+		for (uint32_t m = 0; m < (a->job.work == BF_NVME_DRV_FILE ? s->commands : s->depth); m++) {
+			const struct bf_nvme_drv_request *r = &a->job.request[(uint64_t)t * a->job.requests + m];
+			const uint32_t slot = a->job.work == BF_NVME_DRV_FILE ? s->commands + m : m;
+			uint8_t *at = bf_nvme_drv_slot(&a->job, t, slot);
 			uint64_t word, bad = 0;
 
-			if (a->job.work == BF_NVM_READ && m >= s->commands)
+			if (a->job.work == BF_NVME_DRV_READ && m >= s->commands)
 				break;
 			for (uint32_t i = 0; i < s->bytes / 8; i++) {
-				word = bf_get_le64(bf_nvm_byte(&a->job, at, i * 8ull));
-				if (a->job.work == BF_NVM_READ)
-					bad += word != bf_nvm_word(r->chunk, a->job.version[r->chunk], i);
+				word = bf_get_le64(bf_nvme_drv_byte(&a->job, at, i * 8ull));
+				if (a->job.work == BF_NVME_DRV_READ)
+					bad += word != bf_nvme_drv_word(r->chunk, a->job.version[r->chunk], i);
 				else
-					bad += word !=
-					       bf_get_le64(bf_nvm_byte(&a->job, bf_nvm_slot(&a->job, t, m), i * 8ull));
+					bad += word != bf_get_le64(bf_nvme_drv_byte(
+							   &a->job, bf_nvme_drv_slot(&a->job, t, m), i * 8ull));
 			}
 			a->out->mismatches += bad;
 			bytes += s->bytes;
@@ -289,12 +289,12 @@ static uint64_t check_memory(struct arena *a)
 /* The thread of the CPU that prepares the medium and looks at it afterwards, with the host side's own queue pair. */
 static int open_service(struct arena *a, struct bf_error *err)
 {
-	const struct bf_nvm_shape *s = &a->job.shape;
+	const struct bf_nvme_drv_shape *s = &a->job.shape;
 
 	a->service = a->job;
-	a->service.work = BF_NVM_VERIFY;
-	a->service.qps = bf_nvm_host_qps(a->host) + queue_pairs(a->w);
-	a->service.shape = (struct bf_nvm_shape){
+	a->service.work = BF_NVME_DRV_VERIFY;
+	a->service.qps = bf_nvme_drv_host_qps(a->host) + queue_pairs(a->w);
+	a->service.shape = (struct bf_nvme_drv_shape){
 		.threads = 1,
 		.lanes = 1,
 		.share = 1,
@@ -311,7 +311,7 @@ static int open_service(struct arena *a, struct bf_error *err)
 static int prepare(struct arena *a, struct bf_error *err)
 {
 	const struct bf_nvme_workload *w = a->w;
-	struct bf_nvm_room versions;
+	struct bf_nvme_drv_room versions;
 	uint64_t chunks;
 	int rc;
 
@@ -321,7 +321,7 @@ static int prepare(struct arena *a, struct bf_error *err)
 			return rc;
 	}
 	a->job.work = w->work;
-	a->job.qps = bf_nvm_host_qps(a->host);
+	a->job.qps = bf_nvme_drv_host_qps(a->host);
 	rc = fill_shape(a, err);
 	if (!rc)
 		rc = fill_job(a, &a->job, placements[w->data_in], "nvme data", err);
@@ -334,10 +334,10 @@ static int prepare(struct arena *a, struct bf_error *err)
 	a->job.version = (uint32_t *)(void *)versions.vaddr;
 	/* A new medium reads as zeros; nobody knows what a file or a real device holds. */
 	for (uint64_t i = 0; (w->media || a->out->device[0]) && i < chunks; i++)
-		a->job.version[i] = BF_NVM_VERSION_UNKNOWN;
-	if (w->work == BF_NVM_FILE)
+		a->job.version[i] = BF_NVME_DRV_VERSION_UNKNOWN;
+	if (w->work == BF_NVME_DRV_FILE)
 		lay_file(a);
-	if (w->work != BF_NVM_ADMIN)
+	if (w->work != BF_NVME_DRV_ADMIN)
 		return open_service(a, err);
 	if (w->agent)
 		return 0;
@@ -347,7 +347,7 @@ static int prepare(struct arena *a, struct bf_error *err)
 }
 
 /* Runs the service job; true when nothing went wrong. */
-static int serve(struct arena *a, bf_kernel_fn *kernel, struct bf_nvm_result *result, struct bf_error *err)
+static int serve(struct arena *a, bf_kernel_fn *kernel, struct bf_nvme_drv_result *result, struct bf_error *err)
 {
 	struct bf_world_result r;
 	int rc = a->w->backend->launch_cpu(a->world, 0, 1, kernel, &a->service);
@@ -365,38 +365,38 @@ static int serve(struct arena *a, bf_kernel_fn *kernel, struct bf_nvm_result *re
 static int launch(struct arena *a, struct bf_error *err)
 {
 	const struct bf_nvme_workload *w = a->w;
-	const struct bf_nvm_shape *s = &a->job.shape;
-	bf_kernel_fn *kernel = bf_nvm_kernels(w->backend->platform)->run[w->work];
+	const struct bf_nvme_drv_shape *s = &a->job.shape;
+	bf_kernel_fn *kernel = bf_nvme_drv_kernels(w->backend->platform)->run[w->work];
 	const uint32_t warps = (s->threads + s->lanes - 1) / s->lanes;
 	const uint32_t each = w->warps < warps ? w->warps : warps;
 	uint64_t start;
 	int rc;
 
-	if (w->agent || w->work == BF_NVM_ADMIN)
+	if (w->agent || w->work == BF_NVME_DRV_ADMIN)
 		rc = w->backend->launch_cpu(a->world, 0, s->threads, kernel, &a->job);
 	else
 		rc = w->backend->launch(a->world, 0, (warps + each - 1) / each, each, kernel, &a->job);
 	if (!rc && a->job.mailbox)
-		rc = w->backend->launch(a->world, 0, 1, 1, bf_nvm_kernels(w->backend->platform)->ring, &a->job);
+		rc = w->backend->launch(a->world, 0, 1, 1, bf_nvme_drv_kernels(w->backend->platform)->ring, &a->job);
 	if (rc)
 		return rc;
 	start = bf_monotonic_ns();
-	rc = bf_top_run(w->backend, a->world, &a->out->world, w->top, bf_family_work(&bf_nvme_family, w)->name);
+	rc = bf_top_run(w->backend, a->world, &a->out->world, w->top, bf_family_work(&bf_nvme_work_family, w)->name);
 	a->out->base.wall_ns = bf_monotonic_ns() - start;
 	return rc ? bf_fail(err, rc, "the run failed: %s", strerror(-rc)) : 0;
 }
 
 static void note_standing(struct arena *a, uint32_t thread)
 {
-	const struct bf_nvm_qp *qp = &a->job.qps[thread / a->job.shape.share];
-	struct bf_nvme_run_result *r = a->out;
-	struct bf_nvme_standing *s = &r->standings[r->nstandings];
+	const struct bf_nvme_drv_qp *qp = &a->job.qps[thread / a->job.shape.share];
+	struct bf_nvme_work_run_result *r = a->out;
+	struct bf_nvme_work_standing *s = &r->standings[r->nstandings];
 
 	r->bad_threads++;
-	if (r->nstandings == BF_NVME_STANDINGS)
+	if (r->nstandings == BF_NVME_WORK_STANDINGS)
 		return;
 	r->nstandings++;
-	*s = (struct bf_nvme_standing){
+	*s = (struct bf_nvme_work_standing){
 		.thread = thread,
 		.qid = qp->sq.no,
 		.result = a->job.result[thread],
@@ -406,7 +406,7 @@ static void note_standing(struct arena *a, uint32_t thread)
 		.cq_head = qp->cq.head,
 		.cq_phase = qp->cq.phase,
 	};
-	bf_nvme_device_find_unmapped(a->w->backend, a->world, &qp->sq, &s->unmapped);
+	bf_nvme_work_device_find_unmapped(a->w->backend, a->world, &qp->sq, &s->unmapped);
 	if (!qp->share)
 		return;
 	s->sq_head = (uint32_t)(qp->share->head % qp->sq.entries);
@@ -418,58 +418,60 @@ static void note_standing(struct arena *a, uint32_t thread)
 
 static void judge(struct arena *a)
 {
-	struct bf_nvme_run_result *r = a->out;
+	struct bf_nvme_work_run_result *r = a->out;
 
-	r->base.verdict = r->world.end == BF_END_DEADLOCK ? BF_NVME_RUN_DEADLOCK
-			  : r->world.end == BF_END_LIMIT  ? BF_NVME_RUN_LIMIT
-							  : BF_NVME_RUN_GOOD;
+	r->base.verdict = r->world.end == BF_END_DEADLOCK ? BF_NVME_WORK_RUN_DEADLOCK
+			  : r->world.end == BF_END_LIMIT  ? BF_NVME_WORK_RUN_LIMIT
+							  : BF_NVME_WORK_RUN_GOOD;
 	for (uint32_t t = 0; t < a->job.shape.threads; t++) {
-		const struct bf_nvm_result *x = &a->job.result[t];
+		const struct bf_nvme_drv_result *x = &a->job.result[t];
 
 		r->commands += x->completed;
 		r->mismatches += x->mismatches;
 		if (!x->ended || x->failure || x->mismatches)
 			note_standing(a, t);
-		if (r->base.verdict == BF_NVME_RUN_GOOD && x->failure)
-			r->base.verdict = x->failure == BF_NVM_TIMEOUT ? BF_NVME_RUN_TIMEOUT : BF_NVME_RUN_ERROR;
+		if (r->base.verdict == BF_NVME_WORK_RUN_GOOD && x->failure)
+			r->base.verdict =
+			    x->failure == BF_NVME_DRV_TIMEOUT ? BF_NVME_WORK_RUN_TIMEOUT : BF_NVME_WORK_RUN_ERROR;
 	}
-	if (r->base.verdict == BF_NVME_RUN_GOOD && r->mismatches)
-		r->base.verdict = BF_NVME_RUN_WRONG_DATA;
+	if (r->base.verdict == BF_NVME_WORK_RUN_GOOD && r->mismatches)
+		r->base.verdict = BF_NVME_WORK_RUN_WRONG_DATA;
 }
 
 /* What the threads cannot know themselves: the medium, and memory that they did not look at. */
 static int check(struct arena *a, struct bf_error *err)
 {
-	struct bf_nvme_run_result *r = a->out;
-	struct bf_nvm_result seen;
+	struct bf_nvme_work_run_result *r = a->out;
+	struct bf_nvme_drv_result seen;
 	int rc;
 
-	if (a->job.work == BF_NVM_ADMIN)
+	if (a->job.work == BF_NVME_DRV_ADMIN)
 		return 0;
-	if (a->job.work == BF_NVM_READ || a->job.work == BF_NVM_FILE) {
+	if (a->job.work == BF_NVME_DRV_READ || a->job.work == BF_NVME_DRV_FILE) {
 		r->verified_bytes = check_memory(a);
 	} else {
-		rc = serve(a, bf_nvm_kernels(a->w->backend->platform)->read_back, &seen, err);
+		rc = serve(a, bf_nvme_drv_kernels(a->w->backend->platform)->read_back, &seen, err);
 		if (rc)
 			return rc;
 		r->verified_bytes = seen.completed * a->job.shape.bytes;
 		r->mismatches += seen.mismatches;
 		if (seen.failure) {
-			r->base.verdict = seen.failure == BF_NVM_TIMEOUT ? BF_NVME_RUN_TIMEOUT : BF_NVME_RUN_ERROR;
+			r->base.verdict =
+			    seen.failure == BF_NVME_DRV_TIMEOUT ? BF_NVME_WORK_RUN_TIMEOUT : BF_NVME_WORK_RUN_ERROR;
 			r->bad_threads++;
-			r->standings[r->nstandings++] = (struct bf_nvme_standing){ .thread = UINT32_MAX,
-										   .qid = a->service.qps->sq.no,
-										   .result = seen };
+			r->standings[r->nstandings++] = (struct bf_nvme_work_standing){ .thread = UINT32_MAX,
+											.qid = a->service.qps->sq.no,
+											.result = seen };
 		}
 	}
-	if (r->base.verdict == BF_NVME_RUN_GOOD && r->mismatches)
-		r->base.verdict = BF_NVME_RUN_WRONG_DATA;
+	if (r->base.verdict == BF_NVME_WORK_RUN_GOOD && r->mismatches)
+		r->base.verdict = BF_NVME_WORK_RUN_WRONG_DATA;
 	return 0;
 }
 
 static void add_split(void *arg, const char *name, const char *unit, const uint64_t *counter, const struct bf_hist *h)
 {
-	struct bf_nvme_split *s = arg;
+	struct bf_nvme_work_split *s = arg;
 	const struct {
 		const char *name;
 		uint64_t *mean;
@@ -510,12 +512,12 @@ static void close_host(struct arena *a, const struct bf_error *err)
 
 	if (!a->host)
 		return;
-	if (a->out->base.verdict != BF_NVME_RUN_GOOD)
-		bf_nvm_host_abandon(a->host);
+	if (a->out->base.verdict != BF_NVME_WORK_RUN_GOOD)
+		bf_nvme_drv_host_abandon(a->host);
 	else
-		rc = bf_nvm_host_close(a->host);
+		rc = bf_nvme_drv_host_close(a->host);
 	if (rc) {
-		a->out->base.verdict = BF_NVME_RUN_NOT_READY;
+		a->out->base.verdict = BF_NVME_WORK_RUN_NOT_READY;
 		a->out->bring_up = *err;
 	}
 }
@@ -544,26 +546,26 @@ static void take_text(char *out, const char *from, size_t len)
 int bf_nvme_workload_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err)
 {
 	const struct bf_nvme_workload *w = choices;
-	struct bf_nvme_run_result *out = result;
+	struct bf_nvme_work_run_result *out = result;
 	struct arena a = { .w = w, .out = out };
-	struct bf_nvm_result filled = { 0 };
+	struct bf_nvme_drv_result filled = { 0 };
 	int rc;
 
-	*out = (struct bf_nvme_run_result){ 0 };
+	*out = (struct bf_nvme_work_run_result){ 0 };
 	rc = open_world(&a, sink, err);
 	if (rc == 0)
 		rc = open_host(&a, err);
 	if (rc == 0 && a.host) {
-		take_text(out->model, bf_nvm_host_ctrl(a.host)->model, 40);
-		take_text(out->serial, bf_nvm_host_ctrl(a.host)->serial, 20);
+		take_text(out->model, bf_nvme_drv_host_ctrl(a.host)->model, 40);
+		take_text(out->serial, bf_nvme_drv_host_ctrl(a.host)->serial, 20);
 		rc = prepare(&a, err);
-		if (rc == 0 && w->work == BF_NVM_READ)
-			rc = serve(&a, bf_nvm_kernels(w->backend->platform)->fill, &filled, err);
+		if (rc == 0 && w->work == BF_NVME_DRV_READ)
+			rc = serve(&a, bf_nvme_drv_kernels(w->backend->platform)->fill, &filled, err);
 		if (rc == 0)
 			rc = launch(&a, err);
 		if (rc == 0)
 			judge(&a);
-		if (rc == 0 && out->base.verdict == BF_NVME_RUN_GOOD)
+		if (rc == 0 && out->base.verdict == BF_NVME_WORK_RUN_GOOD)
 			rc = check(&a, err);
 		if (rc == 0)
 			rc = take_counts(&a, err);
@@ -571,7 +573,7 @@ int bf_nvme_workload_run(const void *choices, struct bf_sink *sink, void *result
 	if (rc == 0)
 		close_host(&a, err);
 	else if (a.host)
-		bf_nvm_host_abandon(a.host);
+		bf_nvme_drv_host_abandon(a.host);
 	if (rc == 0)
 		take_hash(&a);
 	if (a.world)

@@ -28,7 +28,7 @@ enum bf_sdma_work {
 	BF_SDMA_WORK_BROADCAST,
 	BF_SDMA_WORK_RESET,
 	BF_SDMA_WORK_MEMCPY3D,
-	BF_SDMA_WORKS
+	BF_SDMA_WORK_WORKS
 };
 
 /* Every choice of a command line; 0 in `commands` to `ring` is the workload's own default, put in by the parser. */
@@ -39,7 +39,7 @@ struct bf_sdma_workload {
 	uint32_t records; /* BF_CLASS_* */
 	uint64_t bugs;    /* BF_SDMA_BUG_* */
 	struct bf_sdma_profile profile;
-	struct bf_sdma_caps caps;
+	struct bf_sdma_drv_caps caps;
 	const char *profile_text; /* what was asked for; NULL: the generation's own */
 	const char *part;         /* likewise */
 	char *faults;             /* owned text of the plan, NULL = none */
@@ -54,31 +54,31 @@ struct bf_sdma_workload {
 	bool counts;
 };
 
-extern const struct bf_work bf_sdma_works[]; /* in the order of enum bf_sdma_work */
+extern const struct bf_work bf_sdma_work_works[]; /* in the order of enum bf_sdma_work */
 
-enum bf_sdma_verdict {
-	BF_SDMA_GOOD,
-	BF_SDMA_WRONG_DATA, /* some byte is not what it must be */
-	BF_SDMA_STOPPED,    /* an engine stopped at a packet */
-	BF_SDMA_DEADLOCK,
-	BF_SDMA_LIMIT,
-	BF_SDMA_REFUSED, /* a submission was too large for the ring */
+enum bf_sdma_work_verdict {
+	BF_SDMA_WORK_GOOD,
+	BF_SDMA_WORK_WRONG_DATA, /* some byte is not what it must be */
+	BF_SDMA_WORK_STOPPED,    /* an engine stopped at a packet */
+	BF_SDMA_WORK_DEADLOCK,
+	BF_SDMA_WORK_LIMIT,
+	BF_SDMA_WORK_REFUSED, /* a submission was too large for the ring */
 };
-const char *bf_sdma_verdict_name(uint32_t v);
+const char *bf_sdma_work_verdict_name(uint32_t v);
 
-/* What `belfry run` and `belfry explore` know of them: below, `w` is one, `result` a bf_sdma_result. */
-extern const struct bf_family bf_sdma_family;
+/* What `belfry run` and `belfry explore` know of them: below, `w` is one, `result` a bf_sdma_work_result. */
+extern const struct bf_family bf_sdma_work_family;
 
 /* Where a queue stands: its producers, and the engine. */
-struct bf_sdma_queue_standing {
+struct bf_sdma_work_queue_standing {
 	uint32_t pe, queue;
 	uint64_t reserved, published, wptr, rptr; /* wptr and rptr as they lie in memory */
 	struct bf_sdma_standing engine;
 };
 
-#define BF_SDMA_QUEUES_SHOWN 16u
+#define BF_SDMA_WORK_QUEUES_SHOWN 16u
 
-struct bf_sdma_result {
+struct bf_sdma_work_result {
 	struct bf_result base; /* BF_SDMA_* */
 	struct bf_world_result world;
 	uint64_t submissions, packets; /* packets in bodies */
@@ -90,7 +90,7 @@ struct bf_sdma_result {
 	uint64_t wrong_va;             /* its address; 0 when it is no byte */
 	struct bf_cause cause;         /* what the standing of queues tells */
 	uint32_t nqueues, unfinished;
-	struct bf_sdma_queue_standing queues[BF_SDMA_QUEUES_SHOWN];
+	struct bf_sdma_work_queue_standing queues[BF_SDMA_WORK_QUEUES_SHOWN];
 	char info[4096]; /* what the workload has to say of its parameters */
 };
 
@@ -101,7 +101,7 @@ struct bf_sdma_result {
 int bf_sdma_workload_run(const void *w, struct bf_sink *sink, void *result, struct bf_error *err);
 
 /* Of a failure: what is wrong, and where queues stand. Nothing for a good run. */
-void bf_sdma_print_failure(FILE *out, const void *result);
-void bf_sdma_json_failure(struct bf_json *j, const void *result);
+void bf_sdma_work_print_failure(FILE *out, const void *result);
+void bf_sdma_work_json_failure(struct bf_json *j, const void *result);
 
 #endif

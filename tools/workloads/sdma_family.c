@@ -46,7 +46,7 @@ static const struct bf_opt options[] = {
 #undef O
 
 static const struct bf_words words[] = {
-	{ BF_WORDS("bug", "Bugs", bf_sdma_bugs, struct bf_sdma_bug, struct bf_sdma_workload, bugs) },
+	{ BF_WORDS("bug", "Bugs", bf_sdma_drv_bugs, struct bf_sdma_drv_bug, struct bf_sdma_workload, bugs) },
 	{ .option = NULL },
 };
 
@@ -99,10 +99,10 @@ static int set_field(struct bf_sdma_profile *p, const char *text, size_t len, st
 /* A part by name: what ROCr does for it, and its generation. */
 static int parse_part(const struct bf_args *args, struct bf_sdma_workload *w, struct bf_error *err)
 {
-	const struct bf_sdma_caps *caps;
+	const struct bf_sdma_drv_caps *caps;
 	char known[160] = "";
 
-	for (uint32_t i = BF_SDMA_GENS; w->part && (caps = bf_sdma_caps_at(i)); i++) {
+	for (uint32_t i = BF_SDMA_GENS; w->part && (caps = bf_sdma_drv_caps_at(i)); i++) {
 		if (strcmp(caps->name, w->part) == 0) {
 			if (bf_arg_given(args, "gen") && w->gen != (uint32_t)caps->gen)
 				return bf_fail(err, -EINVAL, "--part %s is of another generation than --gen", w->part);
@@ -113,7 +113,7 @@ static int parse_part(const struct bf_args *args, struct bf_sdma_workload *w, st
 		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", known[0] ? ", " : "",
 			 caps->name);
 	}
-	w->caps = *bf_sdma_caps_of((enum bf_sdma_gen)w->gen);
+	w->caps = *bf_sdma_drv_caps_of((enum bf_sdma_gen)w->gen);
 	return w->part ? bf_fail(err, -EINVAL, "part \"%s\" is not known; there are %s", w->part, known) : 0;
 }
 
@@ -131,7 +131,7 @@ static int parse_profile(const struct bf_args *args, struct bf_sdma_workload *w,
 	if (text)
 		snprintf(name, sizeof(name), "%.*s", (int)len, text);
 	else
-		snprintf(name, sizeof(name), "%s", bf_sdma_caps_of((enum bf_sdma_gen)w->gen)->name);
+		snprintf(name, sizeof(name), "%s", bf_sdma_drv_caps_of((enum bf_sdma_gen)w->gen)->name);
 	p = bf_sdma_profile_find(name);
 	if (!p)
 		return bf_fail(err, -EINVAL, "profile \"%s\" is not known; there are v4, v5, v6, v7 and v7.1", name);
@@ -145,7 +145,7 @@ static int parse_profile(const struct bf_args *args, struct bf_sdma_workload *w,
 		rc = set_field(&w->profile, at, strcspn(at, ","), err);
 	}
 	if (!w->part)
-		w->caps = *bf_sdma_caps_of(p->gen);
+		w->caps = *bf_sdma_drv_caps_of(p->gen);
 	w->caps.wide_rect = w->profile.wide_rect;
 	w->profile.early_polls = w->part && w->caps.polls > 1;
 	if (w->part && w->caps.copy_max < 1u << 22)
@@ -159,17 +159,17 @@ static int check_meant(const struct bf_sdma_workload *w, struct bf_error *err)
 {
 	if (w->gang && w->work != BF_SDMA_WORK_FENCE)
 		return bf_fail(err, -EINVAL, "--gang means nothing to %s: it is for sdma-fence",
-			       bf_sdma_works[w->work].name);
+			       bf_sdma_work_works[w->work].name);
 	if (w->gang && w->fences)
 		return bf_fail(err, -EINVAL,
 			       "--gang with --fences: what a FENCE stores is computed before the members are "
 			       "done, so engines that share a signal need atomics");
 	if (w->hops && w->work != BF_SDMA_WORK_COPY)
 		return bf_fail(err, -EINVAL, "--hops means nothing to %s: it is for sdma-copy",
-			       bf_sdma_works[w->work].name);
+			       bf_sdma_work_works[w->work].name);
 	if (w->element && w->work != BF_SDMA_WORK_RECT)
 		return bf_fail(err, -EINVAL, "--element means nothing to %s: it is for sdma-rect",
-			       bf_sdma_works[w->work].name);
+			       bf_sdma_work_works[w->work].name);
 	if (w->element & (w->element - 1))
 		return bf_fail(err, -EINVAL, "--element %" PRIu32 ": an element has 1, 2, 4, 8 or 16 bytes",
 			       w->element);
@@ -251,7 +251,7 @@ static int run_once(const struct bf_args *args, void *choices, struct bf_run *ru
 
 	if (d.path && w->work != BF_SDMA_WORK_RECT)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--picture means nothing to %s: it is for sdma-rect",
-				    bf_sdma_works[w->work].name);
+				    bf_sdma_work_works[w->work].name);
 	if (!d.path)
 		return bf_run_once(args, run);
 	bf_picture_init(&d.picture);
@@ -267,12 +267,12 @@ static int run_once(const struct bf_args *args, void *choices, struct bf_run *ru
 static void print(const void *choices, const void *result, bool stats)
 {
 	const struct bf_sdma_workload *w = choices;
-	const struct bf_sdma_result *r = result;
+	const struct bf_sdma_work_result *r = result;
 	const uint64_t ns = r->world.time_ps / BF_NS;
 
 	(void)stats;
-	printf("%s%s", r->info, bf_sdma_verdict_name(r->base.verdict));
-	if (r->base.verdict == BF_SDMA_GOOD)
+	printf("%s%s", r->info, bf_sdma_work_verdict_name(r->base.verdict));
+	if (r->base.verdict == BF_SDMA_WORK_GOOD)
 		printf(": %" PRIu64 " submissions, %" PRIu64 " bytes moved, %" PRIu64 " compared, all correct",
 		       r->submissions, r->moved, r->verified);
 	printf("\n%s %llu.%03llu us",
@@ -289,7 +289,7 @@ static void print(const void *choices, const void *result, bool stats)
 static void json(struct bf_json *j, const void *choices, const void *result)
 {
 	const struct bf_sdma_workload *w = choices;
-	const struct bf_sdma_result *r = result;
+	const struct bf_sdma_work_result *r = result;
 	const uint64_t ns = r->world.time_ps / BF_NS;
 
 	if (r->info[0])
@@ -309,7 +309,7 @@ static void json(struct bf_json *j, const void *choices, const void *result)
 
 static void guess(const void *result, struct bf_cause *out)
 {
-	*out = ((const struct bf_sdma_result *)result)->cause;
+	*out = ((const struct bf_sdma_work_result *)result)->cause;
 }
 
 /* ---- the row ---- */
@@ -334,10 +334,10 @@ static const struct bf_opt run_options[] = {
 	{ .name = NULL },
 };
 
-const struct bf_family bf_sdma_family = {
-	BF_FAMILY_STRUCTS(struct bf_sdma_workload, struct bf_sdma_result),
+const struct bf_family bf_sdma_work_family = {
+	BF_FAMILY_STRUCTS(struct bf_sdma_workload, struct bf_sdma_work_result),
 	.prefix = "sdma-",
-	.works = bf_sdma_works,
+	.works = bf_sdma_work_works,
 	.options = options,
 	.words = words,
 	.run = { .summary = "run an SDMA workload and check every byte that it moved",
@@ -367,13 +367,13 @@ const struct bf_family bf_sdma_family = {
 	.settle = settle,
 	.run_once = run_once,
 	.forget = forget,
-	.verdict_name = bf_sdma_verdict_name,
+	.verdict_name = bf_sdma_work_verdict_name,
 	.print = print,
 	.json = json,
 	.json_options = json_options,
-	.print_failure = bf_sdma_print_failure,
-	.json_failure = bf_sdma_json_failure,
+	.print_failure = bf_sdma_work_print_failure,
+	.json_failure = bf_sdma_work_json_failure,
 	.guess = guess,
-	.done = { BF_MEMBER(struct bf_sdma_result, submissions), 0 },
+	.done = { BF_MEMBER(struct bf_sdma_work_result, submissions), 0 },
 	.per_second = "submissions_per_second",
 };

@@ -8,17 +8,17 @@
 #include <string.h>
 
 /* Memory that stays where it is, for what steps point to. */
-struct bf_sdma_plan_chunk {
-	struct bf_sdma_plan_chunk *next;
+struct bf_sdma_work_plan_chunk {
+	struct bf_sdma_work_plan_chunk *next;
 	size_t used, cap;
 	uint64_t bytes[];
 };
 
 #define CHUNK_BYTES (256u << 10)
 
-static void *keep(struct bf_sdma_plan *p, size_t bytes)
+static void *keep(struct bf_sdma_work_plan *p, size_t bytes)
 {
-	struct bf_sdma_plan_chunk *c = p->chunks;
+	struct bf_sdma_work_plan_chunk *c = p->chunks;
 	size_t cap = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
 	void *out;
 
@@ -41,7 +41,7 @@ static void *keep(struct bf_sdma_plan *p, size_t bytes)
 }
 
 /* Room for one more in an array of `*n` elements of `size` bytes; NULL notes the lack of memory. */
-static void *grow(struct bf_sdma_plan *p, void *array, uint64_t n, uint64_t *cap, size_t size)
+static void *grow(struct bf_sdma_work_plan *p, void *array, uint64_t n, uint64_t *cap, size_t size)
 {
 	const uint64_t more = *cap ? *cap * 2 : 8;
 	void *bigger;
@@ -71,23 +71,23 @@ static void *grow(struct bf_sdma_plan *p, void *array, uint64_t n, uint64_t *cap
 		(p)->list##_cap = (uint32_t)cap_;                                                                      \
 	} while (0)
 
-uint64_t bf_sdma_plan_va(const struct bf_sdma_plan *p, uint32_t pe, uint64_t at)
+uint64_t bf_sdma_work_plan_va(const struct bf_sdma_work_plan *p, uint32_t pe, uint64_t at)
 {
 	return p->heap[pe].va + at;
 }
 
-static int add_area(struct bf_sdma_plan *p, uint32_t pe, uint64_t at, uint64_t bytes, const char *name)
+static int add_area(struct bf_sdma_work_plan *p, uint32_t pe, uint64_t at, uint64_t bytes, const char *name)
 {
-	struct bf_sdma_plan_area *a;
+	struct bf_sdma_work_plan_area *a;
 
 	GROW(p, areas);
 	a = &p->areas[p->nareas++];
-	*a = (struct bf_sdma_plan_area){ .pe = pe, .at = at, .bytes = bytes };
+	*a = (struct bf_sdma_work_plan_area){ .pe = pe, .at = at, .bytes = bytes };
 	snprintf(a->name, sizeof(a->name), "%s", name);
 	return 0;
 }
 
-uint64_t bf_sdma_plan_area(struct bf_sdma_plan *p, uint32_t pe, uint64_t bytes, const char *name)
+uint64_t bf_sdma_work_plan_area(struct bf_sdma_work_plan *p, uint32_t pe, uint64_t bytes, const char *name)
 {
 	const uint64_t at = p->used[pe], end = at + ((bytes + 63) & ~63ull);
 
@@ -101,7 +101,7 @@ uint64_t bf_sdma_plan_area(struct bf_sdma_plan *p, uint32_t pe, uint64_t bytes, 
 }
 
 /* Memory of a world that does not run is the host's to write. */
-void bf_sdma_plan_before(struct bf_sdma_plan *p, uint32_t pe, uint64_t at, const void *bytes, uint64_t n)
+void bf_sdma_work_plan_before(struct bf_sdma_work_plan *p, uint32_t pe, uint64_t at, const void *bytes, uint64_t n)
 {
 	if (p->rc)
 		return;
@@ -109,7 +109,7 @@ void bf_sdma_plan_before(struct bf_sdma_plan *p, uint32_t pe, uint64_t at, const
 	memcpy(p->shadow[pe] + at, bytes, n);
 }
 
-void bf_sdma_plan_random(struct bf_sdma_plan *p, uint32_t pe, uint64_t at, uint64_t bytes)
+void bf_sdma_work_plan_random(struct bf_sdma_work_plan *p, uint32_t pe, uint64_t at, uint64_t bytes)
 {
 	if (p->rc)
 		return;
@@ -117,28 +117,29 @@ void bf_sdma_plan_random(struct bf_sdma_plan *p, uint32_t pe, uint64_t at, uint6
 		uint8_t word[8];
 
 		bf_put_le64(word, bf_rng_next(&p->rng));
-		bf_sdma_plan_before(p, pe, at + i, word, bytes - i < 8 ? bytes - i : 8);
+		bf_sdma_work_plan_before(p, pe, at + i, word, bytes - i < 8 ? bytes - i : 8);
 	}
 }
 
-struct bf_sdma_signal bf_sdma_plan_signal(struct bf_sdma_plan *p, uint32_t pe, uint64_t before, uint64_t after)
+struct bf_sdma_drv_signal bf_sdma_work_plan_signal(struct bf_sdma_work_plan *p, uint32_t pe, uint64_t before,
+						   uint64_t after)
 {
-	const uint64_t at = bf_sdma_plan_area(p, pe, 8, "a signal");
+	const uint64_t at = bf_sdma_work_plan_area(p, pe, 8, "a signal");
 	uint8_t word[8];
 
 	if (!p->rc) {
 		bf_put_le64(word, before);
-		bf_sdma_plan_before(p, pe, at, word, 8);
+		bf_sdma_work_plan_before(p, pe, at, word, 8);
 		bf_put_le64(p->shadow[pe] + at, after);
 	}
-	return (struct bf_sdma_signal){
-		.va = bf_sdma_plan_va(p, pe, at) + (p->w->bugs & BF_SDMA_BUG_SIGNAL_ALIGN ? 4 : 0),
+	return (struct bf_sdma_drv_signal){
+		.va = bf_sdma_work_plan_va(p, pe, at) + (p->w->bugs & BF_SDMA_DRV_BUG_SIGNAL_ALIGN ? 4 : 0),
 		.value = (uint64_t *)(void *)((uint8_t *)p->heap[pe].ptr + at),
 	};
 }
 
-void bf_sdma_plan_copied(struct bf_sdma_plan *p, uint32_t dst_pe, uint64_t dst, uint32_t src_pe, uint64_t src,
-			 uint64_t bytes)
+void bf_sdma_work_plan_copied(struct bf_sdma_work_plan *p, uint32_t dst_pe, uint64_t dst, uint32_t src_pe, uint64_t src,
+			      uint64_t bytes)
 {
 	if (p->rc)
 		return;
@@ -146,7 +147,7 @@ void bf_sdma_plan_copied(struct bf_sdma_plan *p, uint32_t dst_pe, uint64_t dst, 
 	p->result->moved += bytes;
 }
 
-void bf_sdma_plan_filled(struct bf_sdma_plan *p, uint32_t pe, uint64_t at, uint32_t value, uint64_t dwords)
+void bf_sdma_work_plan_filled(struct bf_sdma_work_plan *p, uint32_t pe, uint64_t at, uint32_t value, uint64_t dwords)
 {
 	if (p->rc)
 		return;
@@ -155,7 +156,7 @@ void bf_sdma_plan_filled(struct bf_sdma_plan *p, uint32_t pe, uint64_t at, uint3
 	p->result->moved += dwords * 4;
 }
 
-void bf_sdma_plan_stored(struct bf_sdma_plan *p, uint32_t pe, uint64_t at, const void *bytes, uint64_t n)
+void bf_sdma_work_plan_stored(struct bf_sdma_work_plan *p, uint32_t pe, uint64_t at, const void *bytes, uint64_t n)
 {
 	if (p->rc)
 		return;
@@ -163,48 +164,48 @@ void bf_sdma_plan_stored(struct bf_sdma_plan *p, uint32_t pe, uint64_t at, const
 	p->result->moved += n;
 }
 
-uint32_t bf_sdma_plan_thread(struct bf_sdma_plan *p, uint32_t pe)
+uint32_t bf_sdma_work_plan_thread(struct bf_sdma_work_plan *p, uint32_t pe)
 {
-	struct bf_sdma_plan_thread *t;
-	const uint64_t status = bf_sdma_plan_area(p, pe, 8, "a thread's status");
+	struct bf_sdma_work_plan_thread *t;
+	const uint64_t status = bf_sdma_work_plan_area(p, pe, 8, "a thread's status");
 
 	GROW(p, threads);
 	t = &p->threads[p->nthreads];
-	*t = (struct bf_sdma_plan_thread){ .pe = pe, .phase = p->phase };
+	*t = (struct bf_sdma_work_plan_thread){ .pe = pe, .phase = p->phase };
 	t->status = (uint64_t *)(void *)((uint8_t *)p->heap[pe].ptr + status);
 	if (!p->rc)
-		bf_put_le64(p->shadow[pe] + status, BF_SDMA_THREAD_DONE);
+		bf_put_le64(p->shadow[pe] + status, BF_SDMA_DRV_THREAD_DONE);
 	return p->nthreads++;
 }
 
-void bf_sdma_plan_next_phase(struct bf_sdma_plan *p)
+void bf_sdma_work_plan_next_phase(struct bf_sdma_work_plan *p)
 {
 	p->phase++;
 }
 
-static int add_action(struct bf_sdma_plan *p, enum bf_sdma_action kind, uint32_t pe, uint32_t queue)
+static int add_action(struct bf_sdma_work_plan *p, enum bf_sdma_work_action kind, uint32_t pe, uint32_t queue)
 {
 	GROW(p, actions);
 	p->actions[p->nactions++] =
-	    (struct bf_sdma_plan_action){ .kind = kind, .phase = p->phase, .pe = pe, .queue = queue };
+	    (struct bf_sdma_work_plan_action){ .kind = kind, .phase = p->phase, .pe = pe, .queue = queue };
 	return 0;
 }
 
-void bf_sdma_plan_act(struct bf_sdma_plan *p, enum bf_sdma_action kind, uint32_t pe, uint32_t queue)
+void bf_sdma_work_plan_act(struct bf_sdma_work_plan *p, enum bf_sdma_work_action kind, uint32_t pe, uint32_t queue)
 {
 	add_action(p, kind, pe, queue);
 }
 
-void bf_sdma_plan_body(struct bf_sdma_plan *p, struct bf_sdma_body *b, uint32_t dwords)
+void bf_sdma_work_plan_body(struct bf_sdma_work_plan *p, struct bf_sdma_drv_body *b, uint32_t dwords)
 {
 	uint32_t *dw = keep(p, dwords * sizeof(*dw));
 
 	bf_sdma_body_begin(b, &p->w->caps, p->w->bugs, dw, dw ? dwords : 0);
 }
 
-static struct bf_sdma_step *add_step(struct bf_sdma_plan *p, uint32_t thread)
+static struct bf_sdma_drv_step *add_step(struct bf_sdma_work_plan *p, uint32_t thread)
 {
-	struct bf_sdma_plan_thread *t;
+	struct bf_sdma_work_plan_thread *t;
 	void *steps;
 
 	if (p->rc)
@@ -214,15 +215,16 @@ static struct bf_sdma_step *add_step(struct bf_sdma_plan *p, uint32_t thread)
 	if (!steps)
 		return NULL;
 	t->steps = steps;
-	t->steps[t->nsteps] = (struct bf_sdma_step){ 0 };
+	t->steps[t->nsteps] = (struct bf_sdma_drv_step){ 0 };
 	return &t->steps[t->nsteps++];
 }
 
-static void add_submission(struct bf_sdma_plan *p, enum bf_sdma_step_kind kind, uint32_t thread, uint32_t queue,
-			   const struct bf_sdma_body *body, const struct bf_sdma_submission *how, uint32_t packets)
+static void add_submission(struct bf_sdma_work_plan *p, enum bf_sdma_drv_step_kind kind, uint32_t thread,
+			   uint32_t queue, const struct bf_sdma_drv_body *body,
+			   const struct bf_sdma_drv_submission *how, uint32_t packets)
 {
-	struct bf_sdma_submission *s = keep(p, sizeof(*s));
-	struct bf_sdma_step *step = s ? add_step(p, thread) : NULL;
+	struct bf_sdma_drv_submission *s = keep(p, sizeof(*s));
+	struct bf_sdma_drv_step *step = s ? add_step(p, thread) : NULL;
 
 	if (!step)
 		return;
@@ -230,114 +232,119 @@ static void add_submission(struct bf_sdma_plan *p, enum bf_sdma_step_kind kind, 
 	s->body = body->dw;
 	s->dwords = body->n < body->cap ? body->n : body->cap;
 	step->kind = kind;
-	step->writer = bf_sdma_host_writer(p->host, p->threads[thread].pe, queue);
+	step->writer = bf_sdma_drv_host_writer(p->host, p->threads[thread].pe, queue);
 	step->submission = s;
 	p->result->submissions++;
 	p->result->packets += packets;
 }
 
-void bf_sdma_plan_submit(struct bf_sdma_plan *p, uint32_t thread, uint32_t queue, const struct bf_sdma_body *body,
-			 const struct bf_sdma_submission *how, uint32_t packets)
+void bf_sdma_work_plan_submit(struct bf_sdma_work_plan *p, uint32_t thread, uint32_t queue,
+			      const struct bf_sdma_drv_body *body, const struct bf_sdma_drv_submission *how,
+			      uint32_t packets)
 {
-	add_submission(p, BF_SDMA_STEP_SUBMIT, thread, queue, body, how, packets);
+	add_submission(p, BF_SDMA_DRV_STEP_SUBMIT, thread, queue, body, how, packets);
 }
 
-void bf_sdma_plan_quietly(struct bf_sdma_plan *p, uint32_t thread, uint32_t queue, const struct bf_sdma_body *body,
-			  uint32_t packets)
+void bf_sdma_work_plan_quietly(struct bf_sdma_work_plan *p, uint32_t thread, uint32_t queue,
+			       const struct bf_sdma_drv_body *body, uint32_t packets)
 {
-	const struct bf_sdma_submission how = { .plain = 1 };
+	const struct bf_sdma_drv_submission how = { .plain = 1 };
 
-	add_submission(p, BF_SDMA_STEP_QUIETLY, thread, queue, body, &how, packets);
+	add_submission(p, BF_SDMA_DRV_STEP_QUIETLY, thread, queue, body, &how, packets);
 }
 
-void bf_sdma_plan_delay(struct bf_sdma_plan *p, uint32_t thread, uint32_t ns)
+void bf_sdma_work_plan_delay(struct bf_sdma_work_plan *p, uint32_t thread, uint32_t ns)
 {
-	struct bf_sdma_step *s = add_step(p, thread);
+	struct bf_sdma_drv_step *s = add_step(p, thread);
 
 	if (s)
-		*s = (struct bf_sdma_step){ .kind = BF_SDMA_STEP_DELAY, .value = ns };
+		*s = (struct bf_sdma_drv_step){ .kind = BF_SDMA_DRV_STEP_DELAY, .value = ns };
 }
 
-void bf_sdma_plan_idle(struct bf_sdma_plan *p, uint32_t thread, uint32_t queue)
+void bf_sdma_work_plan_idle(struct bf_sdma_work_plan *p, uint32_t thread, uint32_t queue)
 {
-	struct bf_sdma_step *s = add_step(p, thread);
+	struct bf_sdma_drv_step *s = add_step(p, thread);
 
 	if (s)
-		*s = (struct bf_sdma_step){ .kind = BF_SDMA_STEP_IDLE,
-					    .writer = bf_sdma_host_writer(p->host, p->threads[thread].pe, queue) };
+		*s = (struct bf_sdma_drv_step){ .kind = BF_SDMA_DRV_STEP_IDLE,
+						.writer =
+						    bf_sdma_drv_host_writer(p->host, p->threads[thread].pe, queue) };
 }
 
-static void add_word(struct bf_sdma_plan *p, uint32_t thread, enum bf_sdma_step_kind kind, uint64_t *at, uint64_t va,
-		     uint64_t value)
+static void add_word(struct bf_sdma_work_plan *p, uint32_t thread, enum bf_sdma_drv_step_kind kind, uint64_t *at,
+		     uint64_t va, uint64_t value)
 {
-	struct bf_sdma_step *s = add_step(p, thread);
+	struct bf_sdma_drv_step *s = add_step(p, thread);
 
 	if (s)
-		*s = (struct bf_sdma_step){ .kind = kind, .at = at, .va = va, .value = value };
+		*s = (struct bf_sdma_drv_step){ .kind = kind, .at = at, .va = va, .value = value };
 }
 
-void bf_sdma_plan_wait(struct bf_sdma_plan *p, uint32_t thread, const struct bf_sdma_signal *s, uint64_t value)
+void bf_sdma_work_plan_wait(struct bf_sdma_work_plan *p, uint32_t thread, const struct bf_sdma_drv_signal *s,
+			    uint64_t value)
 {
-	add_word(p, thread, BF_SDMA_STEP_WAIT, s->value, s->va, value);
+	add_word(p, thread, BF_SDMA_DRV_STEP_WAIT, s->value, s->va, value);
 }
 
-static uint64_t *word_at(const struct bf_sdma_plan *p, uint32_t pe, uint64_t at)
+static uint64_t *word_at(const struct bf_sdma_work_plan *p, uint32_t pe, uint64_t at)
 {
 	return (uint64_t *)(void *)((uint8_t *)p->heap[pe].ptr + at);
 }
 
-void bf_sdma_plan_store(struct bf_sdma_plan *p, uint32_t thread, uint32_t pe, uint64_t at, uint64_t value)
+void bf_sdma_work_plan_store(struct bf_sdma_work_plan *p, uint32_t thread, uint32_t pe, uint64_t at, uint64_t value)
 {
 	if (!p->rc)
 		bf_put_le64(p->shadow[pe] + at, value);
-	add_word(p, thread, p->w->bugs & BF_SDMA_BUG_WEAK_DATA ? BF_SDMA_STEP_STORE_WEAK : BF_SDMA_STEP_STORE,
-		 word_at(p, pe, at), bf_sdma_plan_va(p, pe, at), value);
+	add_word(p, thread,
+		 p->w->bugs & BF_SDMA_DRV_BUG_WEAK_DATA ? BF_SDMA_DRV_STEP_STORE_WEAK : BF_SDMA_DRV_STEP_STORE,
+		 word_at(p, pe, at), bf_sdma_work_plan_va(p, pe, at), value);
 }
 
-void bf_sdma_plan_check(struct bf_sdma_plan *p, uint32_t thread, uint32_t pe, uint64_t at, uint64_t bytes)
+void bf_sdma_work_plan_check(struct bf_sdma_work_plan *p, uint32_t thread, uint32_t pe, uint64_t at, uint64_t bytes)
 {
 	const uint64_t last = at + bytes - 8;
 
 	if (p->rc || bytes < 8 || at % 8 || bytes % 8)
 		return;
-	add_word(p, thread, BF_SDMA_STEP_CHECK, word_at(p, pe, at), bf_sdma_plan_va(p, pe, at),
+	add_word(p, thread, BF_SDMA_DRV_STEP_CHECK, word_at(p, pe, at), bf_sdma_work_plan_va(p, pe, at),
 		 bf_get_le64(p->shadow[pe] + at));
-	add_word(p, thread, BF_SDMA_STEP_CHECK, word_at(p, pe, last), bf_sdma_plan_va(p, pe, last),
+	add_word(p, thread, BF_SDMA_DRV_STEP_CHECK, word_at(p, pe, last), bf_sdma_work_plan_va(p, pe, last),
 		 bf_get_le64(p->shadow[pe] + last));
 }
 
-static int add_times(struct bf_sdma_plan *p, uint32_t pe, uint64_t first, uint64_t second)
+static int add_times(struct bf_sdma_work_plan *p, uint32_t pe, uint64_t first, uint64_t second)
 {
 	GROW(p, times);
-	p->times[p->ntimes++] = (struct bf_sdma_plan_times){ .pe = pe, .first = first, .second = second };
+	p->times[p->ntimes++] = (struct bf_sdma_work_plan_times){ .pe = pe, .first = first, .second = second };
 	return 0;
 }
 
-void bf_sdma_plan_timed(struct bf_sdma_plan *p, uint32_t pe, struct bf_sdma_submission *how)
+void bf_sdma_work_plan_timed(struct bf_sdma_work_plan *p, uint32_t pe, struct bf_sdma_drv_submission *how)
 {
-	const uint64_t at = bf_sdma_plan_area(p, pe, 64, "timestamps") + (p->w->bugs & BF_SDMA_BUG_TIME_ALIGN ? 8 : 0);
+	const uint64_t at =
+	    bf_sdma_work_plan_area(p, pe, 64, "timestamps") + (p->w->bugs & BF_SDMA_DRV_BUG_TIME_ALIGN ? 8 : 0);
 
-	how->start_va = bf_sdma_plan_va(p, pe, at);
-	how->end_va = bf_sdma_plan_va(p, pe, at + 32);
+	how->start_va = bf_sdma_work_plan_va(p, pe, at);
+	how->end_va = bf_sdma_work_plan_va(p, pe, at + 32);
 	add_times(p, pe, at, at + 32);
 }
 
-static int add_picture(struct bf_sdma_plan *p, const struct bf_sdma_plan_picture *picture)
+static int add_picture(struct bf_sdma_work_plan *p, const struct bf_sdma_work_plan_picture *picture)
 {
 	GROW(p, pictures);
 	p->pictures[p->npictures++] = *picture;
 	return 0;
 }
 
-void bf_sdma_plan_picture(struct bf_sdma_plan *p, uint64_t at, uint32_t element, uint32_t x, uint32_t y, uint32_t width,
-			  uint32_t height, uint32_t side)
+void bf_sdma_work_plan_picture(struct bf_sdma_work_plan *p, uint64_t at, uint32_t element, uint32_t x, uint32_t y,
+			       uint32_t width, uint32_t height, uint32_t side)
 {
-	const struct bf_sdma_plan_picture picture = { at, side, element, x, y, width, height };
+	const struct bf_sdma_work_plan_picture picture = { at, side, element, x, y, width, height };
 
 	add_picture(p, &picture);
 }
 
-void bf_sdma_plan_refuse(struct bf_sdma_plan *p, const char *fmt, ...)
+void bf_sdma_work_plan_refuse(struct bf_sdma_work_plan *p, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -349,7 +356,7 @@ void bf_sdma_plan_refuse(struct bf_sdma_plan *p, const char *fmt, ...)
 	va_end(ap);
 }
 
-void bf_sdma_plan_say(struct bf_sdma_plan *p, const char *fmt, ...)
+void bf_sdma_work_plan_say(struct bf_sdma_work_plan *p, const char *fmt, ...)
 {
 	const size_t used = strlen(p->result->info);
 	va_list ap;
@@ -359,13 +366,13 @@ void bf_sdma_plan_say(struct bf_sdma_plan *p, const char *fmt, ...)
 	va_end(ap);
 }
 
-int bf_sdma_plan_begin(struct bf_sdma_plan *p, const struct bf_sdma_workload *w, struct bf_sdma_host *host,
-		       struct bf_sdma_result *result)
+int bf_sdma_work_plan_begin(struct bf_sdma_work_plan *p, const struct bf_sdma_workload *w,
+			    struct bf_sdma_drv_host *host, struct bf_sdma_work_result *result)
 {
-	*p = (struct bf_sdma_plan){ .w = w, .host = host, .result = result };
+	*p = (struct bf_sdma_work_plan){ .w = w, .host = host, .result = result };
 	bf_rng_init(&p->rng, w->seed, "sdma-plan");
 	for (uint32_t pe = 0; pe < w->pes; pe++) {
-		p->heap[pe] = bf_sdma_host_heap(host, pe);
+		p->heap[pe] = bf_sdma_drv_host_heap(host, pe);
 		p->shadow[pe] = calloc(1, p->heap[pe].size);
 		if (!p->shadow[pe])
 			p->rc = -ENOMEM;
@@ -373,9 +380,9 @@ int bf_sdma_plan_begin(struct bf_sdma_plan *p, const struct bf_sdma_workload *w,
 	return p->rc;
 }
 
-void bf_sdma_plan_free(struct bf_sdma_plan *p)
+void bf_sdma_work_plan_free(struct bf_sdma_work_plan *p)
 {
-	struct bf_sdma_plan_chunk *c;
+	struct bf_sdma_work_plan_chunk *c;
 
 	while ((c = p->chunks)) {
 		p->chunks = c->next;

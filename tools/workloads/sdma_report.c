@@ -4,22 +4,22 @@
 
 #include "tools/workloads/sdma.h"
 
-const char *bf_sdma_verdict_name(uint32_t v)
+const char *bf_sdma_work_verdict_name(uint32_t v)
 {
 	static const char *const names[] = {
-		[BF_SDMA_GOOD] = "good",
-		[BF_SDMA_WRONG_DATA] = "wrong data",
-		[BF_SDMA_STOPPED] = "queue stopped",
-		[BF_SDMA_DEADLOCK] = "deadlock",
-		[BF_SDMA_LIMIT] = "time limit",
-		[BF_SDMA_REFUSED] = "submission refused",
+		[BF_SDMA_WORK_GOOD] = "good",
+		[BF_SDMA_WORK_WRONG_DATA] = "wrong data",
+		[BF_SDMA_WORK_STOPPED] = "queue stopped",
+		[BF_SDMA_WORK_DEADLOCK] = "deadlock",
+		[BF_SDMA_WORK_LIMIT] = "time limit",
+		[BF_SDMA_WORK_REFUSED] = "submission refused",
 	};
 
 	return names[v];
 }
 
 /* The first step of a queue that has not caught up with the one before it: that is where to look. */
-static const char *stuck_at(const struct bf_sdma_queue_standing *q)
+static const char *stuck_at(const struct bf_sdma_work_queue_standing *q)
 {
 	if (q->engine.stopped[0])
 		return q->engine.stopped;
@@ -34,14 +34,14 @@ static const char *stuck_at(const struct bf_sdma_queue_standing *q)
 	return "the engine has not finished what it fetched";
 }
 
-static void print_queues(FILE *out, const struct bf_sdma_result *r)
+static void print_queues(FILE *out, const struct bf_sdma_work_result *r)
 {
 	if (!r->nqueues)
 		return;
 	fprintf(out, "queues with work left or stopped (%" PRIu32 "), in bytes:\n", r->unfinished);
 	fprintf(out, "  PE queue    reserved   published    doorbell     fetched     retired        RPTR\n");
 	for (uint32_t i = 0; i < r->nqueues; i++) {
-		const struct bf_sdma_queue_standing *q = &r->queues[i];
+		const struct bf_sdma_work_queue_standing *q = &r->queues[i];
 
 		fprintf(out,
 			"  %2" PRIu32 " %5" PRIu32 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64
@@ -54,11 +54,11 @@ static void print_queues(FILE *out, const struct bf_sdma_result *r)
 		fprintf(out, "  and %" PRIu32 " more\n", r->unfinished - r->nqueues);
 }
 
-void bf_sdma_print_failure(FILE *out, const void *result)
+void bf_sdma_work_print_failure(FILE *out, const void *result)
 {
-	const struct bf_sdma_result *r = result;
+	const struct bf_sdma_work_result *r = result;
 
-	if (r->base.verdict == BF_SDMA_GOOD)
+	if (r->base.verdict == BF_SDMA_WORK_GOOD)
 		return;
 	if (r->wrong)
 		fprintf(out, "wrong: %" PRIu64 " place%s, the first: %s\n", r->wrong, r->wrong == 1 ? "" : "s",
@@ -70,11 +70,11 @@ void bf_sdma_print_failure(FILE *out, const void *result)
 	}
 }
 
-void bf_sdma_json_failure(struct bf_json *j, const void *result)
+void bf_sdma_work_json_failure(struct bf_json *j, const void *result)
 {
-	const struct bf_sdma_result *r = result;
+	const struct bf_sdma_work_result *r = result;
 
-	if (r->base.verdict == BF_SDMA_GOOD)
+	if (r->base.verdict == BF_SDMA_WORK_GOOD)
 		return;
 	if (r->wrong) {
 		bf_json_open(j, "wrong", '{');
@@ -84,7 +84,7 @@ void bf_sdma_json_failure(struct bf_json *j, const void *result)
 	}
 	bf_json_open(j, "queues", '[');
 	for (uint32_t i = 0; i < r->nqueues; i++) {
-		const struct bf_sdma_queue_standing *q = &r->queues[i];
+		const struct bf_sdma_work_queue_standing *q = &r->queues[i];
 
 		bf_json_open(j, NULL, '{');
 		bf_json_u64(j, "pe", q->pe);

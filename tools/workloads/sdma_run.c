@@ -13,12 +13,12 @@
 struct arena {
 	const struct bf_sdma_workload *w;
 	struct bf_world *world;
-	struct bf_sdma_host *host;
-	struct bf_sdma_plan plan;
-	struct bf_sdma_thread *threads; /* of the phase that runs */
-	struct bf_sdma_job jobs[64];
+	struct bf_sdma_drv_host *host;
+	struct bf_sdma_work_plan plan;
+	struct bf_sdma_drv_thread *threads; /* of the phase that runs */
+	struct bf_sdma_drv_job jobs[64];
 	uint8_t *before; /* PE 0's heap when a queue was paused */
-	struct bf_sdma_result *r;
+	struct bf_sdma_work_result *r;
 };
 
 static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *err)
@@ -35,7 +35,7 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.record_mask = w->records,
 		.sink = sink,
 	};
-	const struct bf_sdma_host_opts host = {
+	const struct bf_sdma_drv_host_opts host = {
 		.caps = &w->caps,
 		.bugs = w->bugs,
 		.queues = w->queues,
@@ -49,15 +49,15 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 	};
 	int rc;
 
-	if (!bf_sdma_kernel(w->backend->platform))
+	if (!bf_sdma_drv_kernel(w->backend->platform))
 		return bf_fail(err, -ENOTSUP, "this build has no SDMA kernel for backend %s", w->backend->name);
 	rc = w->backend->open(&opts, err, &a->world);
-	return rc ? rc : bf_sdma_host_open(w->backend, a->world, w->pes, &host, err, &a->host);
+	return rc ? rc : bf_sdma_drv_host_open(w->backend, a->world, w->pes, &host, err, &a->host);
 }
 
 static int make_plan(struct arena *a, struct bf_error *err)
 {
-	int rc = bf_sdma_plan_begin(&a->plan, a->w, a->host, a->r);
+	int rc = bf_sdma_work_plan_begin(&a->plan, a->w, a->host, a->r);
 
 	if (!rc) {
 		bf_sdma_work_plan(&a->plan);
@@ -73,7 +73,7 @@ static int make_plan(struct arena *a, struct bf_error *err)
 
 /* ---- what must hold ---- */
 
-static const struct bf_sdma_plan_area *area_of(const struct bf_sdma_plan *p, uint32_t pe, uint64_t at)
+static const struct bf_sdma_work_plan_area *area_of(const struct bf_sdma_work_plan *p, uint32_t pe, uint64_t at)
 {
 	for (uint32_t i = 0; i < p->nareas; i++)
 		if (p->areas[i].pe == pe && at >= p->areas[i].at && at < p->areas[i].at + p->areas[i].bytes)
@@ -101,10 +101,10 @@ static void record_mismatch(struct arena *a, uint8_t is, uint8_t should)
 
 static void wrong_at(struct arena *a, uint32_t pe, uint64_t at, uint8_t is, uint8_t should)
 {
-	const struct bf_sdma_plan_area *area = area_of(&a->plan, pe, at);
+	const struct bf_sdma_work_plan_area *area = area_of(&a->plan, pe, at);
 
 	if (!a->r->wrong_va) {
-		a->r->wrong_va = bf_sdma_plan_va(&a->plan, pe, at);
+		a->r->wrong_va = bf_sdma_work_plan_va(&a->plan, pe, at);
 		record_mismatch(a, is, should);
 	}
 	if (a->r->wrong++)
@@ -118,7 +118,7 @@ static void wrong_at(struct arena *a, uint32_t pe, uint64_t at, uint8_t is, uint
 static void check_times(struct arena *a)
 {
 	for (uint32_t i = 0; i < a->plan.ntimes; i++) {
-		const struct bf_sdma_plan_times *t = &a->plan.times[i];
+		const struct bf_sdma_work_plan_times *t = &a->plan.times[i];
 		const uint8_t *heap = a->plan.heap[t->pe].ptr;
 		const uint64_t first = bf_get_le64(heap + t->first), second = bf_get_le64(heap + t->second);
 
@@ -142,10 +142,10 @@ static void check_times(struct arena *a)
 static void check_threads(struct arena *a)
 {
 	for (uint32_t i = 0; i < a->plan.nthreads; i++) {
-		const struct bf_sdma_plan_thread *t = &a->plan.threads[i];
+		const struct bf_sdma_work_plan_thread *t = &a->plan.threads[i];
 		const uint8_t *heap = a->plan.heap[t->pe].ptr;
 
-		if (bf_get_le64(t->status) != BF_SDMA_THREAD_WRONG)
+		if (bf_get_le64(t->status) != BF_SDMA_DRV_THREAD_WRONG)
 			continue;
 		memcpy(a->plan.shadow[t->pe] + ((const uint8_t *)t->status - heap), t->status, 8);
 		if (!a->r->wrong++)
@@ -178,11 +178,11 @@ static int check_traps(struct arena *a)
 
 	if (!a->w->backend->sdma_traps)
 		return 0;
-	rc = a->w->backend->sdma_traps(a->world, 0, BF_SDMA_PLAN_EVENT, &traps);
+	rc = a->w->backend->sdma_traps(a->world, 0, BF_SDMA_WORK_PLAN_EVENT, &traps);
 	if (!rc && traps != a->plan.traps && !a->r->wrong++)
 		snprintf(a->r->wrong_text, sizeof(a->r->wrong_text),
-			 "event 0x%x was signalled %" PRIu64 " times, should be %" PRIu64, BF_SDMA_PLAN_EVENT, traps,
-			 a->plan.traps);
+			 "event 0x%x was signalled %" PRIu64 " times, should be %" PRIu64, BF_SDMA_WORK_PLAN_EVENT,
+			 traps, a->plan.traps);
 	return rc;
 }
 
@@ -198,11 +198,11 @@ static void check_untouched(struct arena *a)
 			wrong_at(a, 0, i, heap[i], a->before[i]);
 }
 
-static int standing_of(struct arena *a, uint32_t pe, uint32_t queue, struct bf_sdma_queue_standing *out)
+static int standing_of(struct arena *a, uint32_t pe, uint32_t queue, struct bf_sdma_work_queue_standing *out)
 {
-	const struct bf_sdma_writer *w = bf_sdma_host_writer(a->host, pe, queue);
+	const struct bf_sdma_drv_writer *w = bf_sdma_drv_host_writer(a->host, pe, queue);
 
-	*out = (struct bf_sdma_queue_standing){
+	*out = (struct bf_sdma_work_queue_standing){
 		.pe = pe,
 		.queue = queue,
 		.reserved = w->reserve,
@@ -212,47 +212,47 @@ static int standing_of(struct arena *a, uint32_t pe, uint32_t queue, struct bf_s
 	};
 	if (!a->w->backend->sdma_standing)
 		return 0;
-	return a->w->backend->sdma_standing(a->world, pe, bf_sdma_host_ring(a->host, pe, queue)->id, &out->engine);
+	return a->w->backend->sdma_standing(a->world, pe, bf_sdma_drv_host_ring(a->host, pe, queue)->id, &out->engine);
 }
 
 /* ---- phases ---- */
 
-static int act(struct arena *a, const struct bf_sdma_plan_action *what, struct bf_error *err)
+static int act(struct arena *a, const struct bf_sdma_work_plan_action *what, struct bf_error *err)
 {
-	struct bf_sdma_queue_standing s;
+	struct bf_sdma_work_queue_standing s;
 	int rc;
 
 	switch (what->kind) {
-	case BF_SDMA_ACT_PAUSE:
+	case BF_SDMA_WORK_ACT_PAUSE:
 		a->before = malloc(a->plan.used[0]);
 		if (!a->before)
 			return bf_fail(err, -ENOMEM, "no memory for a copy of the heap");
 		memcpy(a->before, a->plan.heap[0].ptr, a->plan.used[0]);
-		return bf_sdma_host_pause(a->host, what->pe, what->queue);
-	case BF_SDMA_ACT_UNTOUCHED:
+		return bf_sdma_drv_host_pause(a->host, what->pe, what->queue);
+	case BF_SDMA_WORK_ACT_UNTOUCHED:
 		check_untouched(a);
 		return 0;
-	case BF_SDMA_ACT_RESUME:
-		return bf_sdma_host_resume(a->host, what->pe, what->queue);
-	case BF_SDMA_ACT_HUNG:
+	case BF_SDMA_WORK_ACT_RESUME:
+		return bf_sdma_drv_host_resume(a->host, what->pe, what->queue);
+	case BF_SDMA_WORK_ACT_HUNG:
 		rc = standing_of(a, what->pe, what->queue, &s);
 		if (!rc && s.engine.retired == s.engine.doorbell && !a->r->wrong++)
 			snprintf(a->r->wrong_text, sizeof(a->r->wrong_text),
 				 "queue %" PRIu32 " should hang at a truncated packet and does not", what->queue);
 		if (!rc)
-			bf_sdma_plan_say(&a->plan, "queue %" PRIu32 " hung           %s%s\n", what->queue,
-					 s.engine.stopped, s.engine.waits);
+			bf_sdma_work_plan_say(&a->plan, "queue %" PRIu32 " hung           %s%s\n", what->queue,
+					      s.engine.stopped, s.engine.waits);
 		return rc;
-	case BF_SDMA_ACT_RESET:
+	case BF_SDMA_WORK_ACT_RESET:
 	default:
-		return bf_sdma_host_reset(a->host, what->pe, what->queue);
+		return bf_sdma_drv_host_reset(a->host, what->pe, what->queue);
 	}
 }
 
-static int launch(struct arena *a, uint32_t pe, const struct bf_sdma_job *job)
+static int launch(struct arena *a, uint32_t pe, const struct bf_sdma_drv_job *job)
 {
 	const struct bf_backend *be = a->w->backend;
-	bf_kernel_fn *kernel = bf_sdma_kernel(be->platform);
+	bf_kernel_fn *kernel = bf_sdma_drv_kernel(be->platform);
 
 	if (be->launch_cpu)
 		return be->launch_cpu(a->world, pe, job->nthreads, kernel, (void *)job);
@@ -265,16 +265,16 @@ static int launch_phase(struct arena *a, uint32_t phase)
 	int rc = 0;
 
 	for (uint32_t pe = 0; !rc && pe < a->w->pes; pe++) {
-		struct bf_sdma_job *job = &a->jobs[pe];
+		struct bf_sdma_drv_job *job = &a->jobs[pe];
 
-		*job = (struct bf_sdma_job){ .threads = &a->threads[used] };
+		*job = (struct bf_sdma_drv_job){ .threads = &a->threads[used] };
 		for (uint32_t i = 0; i < a->plan.nthreads; i++) {
-			const struct bf_sdma_plan_thread *t = &a->plan.threads[i];
+			const struct bf_sdma_work_plan_thread *t = &a->plan.threads[i];
 
 			if (t->pe != pe || t->phase != phase)
 				continue;
 			a->threads[used + job->nthreads++] =
-			    (struct bf_sdma_thread){ .steps = t->steps, .nsteps = t->nsteps, .status = t->status };
+			    (struct bf_sdma_drv_thread){ .steps = t->steps, .nsteps = t->nsteps, .status = t->status };
 		}
 		used += job->nthreads;
 		if (job->nthreads)
@@ -317,12 +317,12 @@ static int collect_queues(struct arena *a)
 
 	for (uint32_t pe = 0; !rc && pe < a->w->pes; pe++) {
 		for (uint32_t q = 0; !rc && q < a->w->queues; q++) {
-			struct bf_sdma_queue_standing s;
+			struct bf_sdma_work_queue_standing s;
 
 			rc = standing_of(a, pe, q, &s);
 			if (rc || (s.engine.retired == s.reserved && !s.engine.stopped[0]))
 				continue;
-			if (a->r->nqueues < BF_SDMA_QUEUES_SHOWN)
+			if (a->r->nqueues < BF_SDMA_WORK_QUEUES_SHOWN)
 				a->r->queues[a->r->nqueues++] = s;
 			a->r->unfinished++;
 		}
@@ -330,7 +330,7 @@ static int collect_queues(struct arena *a)
 	return rc;
 }
 
-static bool any_stopped(const struct bf_sdma_result *r)
+static bool any_stopped(const struct bf_sdma_work_result *r)
 {
 	for (uint32_t i = 0; i < r->nqueues; i++)
 		if (r->queues[i].engine.stopped[0])
@@ -341,7 +341,7 @@ static bool any_stopped(const struct bf_sdma_result *r)
 static bool any_refused(const struct arena *a)
 {
 	for (uint32_t i = 0; i < a->plan.nthreads; i++)
-		if (bf_get_le64(a->plan.threads[i].status) == BF_SDMA_THREAD_REFUSED)
+		if (bf_get_le64(a->plan.threads[i].status) == BF_SDMA_DRV_THREAD_REFUSED)
 			return true;
 	return false;
 }
@@ -380,7 +380,7 @@ static const char *cause_of(uint32_t reason)
 static bool any_wrong_thread(const struct arena *a)
 {
 	for (uint32_t i = 0; i < a->plan.nthreads; i++)
-		if (bf_get_le64(a->plan.threads[i].status) == BF_SDMA_THREAD_WRONG)
+		if (bf_get_le64(a->plan.threads[i].status) == BF_SDMA_DRV_THREAD_WRONG)
 			return true;
 	return false;
 }
@@ -388,24 +388,24 @@ static bool any_wrong_thread(const struct arena *a)
 /* What the standing of queues and data tells; nothing when it does not. */
 static void name_cause(struct arena *a)
 {
-	const struct bf_sdma_result *r = a->r;
+	const struct bf_sdma_work_result *r = a->r;
 	const char *cause = NULL;
 
 	for (uint32_t i = 0; !cause && i < r->nqueues; i++) {
-		const struct bf_sdma_queue_standing *q = &r->queues[i];
+		const struct bf_sdma_work_queue_standing *q = &r->queues[i];
 
 		cause = cause_of(q->engine.reason);
-		if (!cause && r->base.verdict != BF_SDMA_WRONG_DATA && q->engine.retired == q->engine.doorbell &&
+		if (!cause && r->base.verdict != BF_SDMA_WORK_WRONG_DATA && q->engine.retired == q->engine.doorbell &&
 		    q->engine.doorbell < q->published)
 			cause = "a doorbell is missing: the engine has done all that it was told of";
 		if (!cause && strcmp(q->engine.waits, "POLL_REGMEM") == 0)
 			cause = "the engine polls a word that nobody sets to the reference";
 	}
-	if (!cause && r->base.verdict == BF_SDMA_WRONG_DATA && any_wrong_thread(a))
+	if (!cause && r->base.verdict == BF_SDMA_WORK_WRONG_DATA && any_wrong_thread(a))
 		cause =
 		    "completion was signalled before the data were there, or a copy read its source too early: only "
 		    "FENCE, ATOMIC, TRAP and NOP wait for the copies before them";
-	if (!cause && r->base.verdict == BF_SDMA_DEADLOCK && !r->nqueues)
+	if (!cause && r->base.verdict == BF_SDMA_WORK_DEADLOCK && !r->nqueues)
 		cause = "the engine has retired everything and a thread still waits: the packets that it read are not "
 			"those that were stored, or the word that it waits for was overwritten";
 	if (cause)
@@ -414,24 +414,24 @@ static void name_cause(struct arena *a)
 
 static int judge(struct arena *a)
 {
-	struct bf_sdma_result *r = a->r;
+	struct bf_sdma_work_result *r = a->r;
 	int rc = collect_queues(a);
 
 	if (any_stopped(r))
-		r->base.verdict = BF_SDMA_STOPPED;
+		r->base.verdict = BF_SDMA_WORK_STOPPED;
 	else if (r->world.end == BF_END_DEADLOCK)
-		r->base.verdict = BF_SDMA_DEADLOCK;
+		r->base.verdict = BF_SDMA_WORK_DEADLOCK;
 	else if (r->world.end == BF_END_LIMIT)
-		r->base.verdict = BF_SDMA_LIMIT;
+		r->base.verdict = BF_SDMA_WORK_LIMIT;
 	else if (any_refused(a))
-		r->base.verdict = BF_SDMA_REFUSED;
-	if (!rc && r->base.verdict == BF_SDMA_GOOD) {
+		r->base.verdict = BF_SDMA_WORK_REFUSED;
+	if (!rc && r->base.verdict == BF_SDMA_WORK_GOOD) {
 		check_heaps(a);
 		rc = check_traps(a);
 		if (r->wrong)
-			r->base.verdict = BF_SDMA_WRONG_DATA;
+			r->base.verdict = BF_SDMA_WORK_WRONG_DATA;
 	}
-	if (r->base.verdict != BF_SDMA_GOOD)
+	if (r->base.verdict != BF_SDMA_WORK_GOOD)
 		name_cause(a);
 	return rc;
 }
@@ -446,7 +446,7 @@ static void record_surfaces(struct arena *a)
 		return;
 	actor = bf_stream_actor(&sim->rec, "host", "workload");
 	for (uint32_t i = 0; i < a->plan.npictures; i++) {
-		const struct bf_sdma_plan_picture *pic = &a->plan.pictures[i];
+		const struct bf_sdma_work_plan_picture *pic = &a->plan.pictures[i];
 		const uint8_t *at = (const uint8_t *)a->plan.heap[0].ptr + pic->at;
 		const uint32_t bytes = pic->side * pic->side;
 		struct bf_rec_sdma_surface rec = {
@@ -469,8 +469,8 @@ static void record_surfaces(struct arena *a)
 
 static void close_all(struct arena *a)
 {
-	bf_sdma_plan_free(&a->plan);
-	bf_sdma_host_close(a->host);
+	bf_sdma_work_plan_free(&a->plan);
+	bf_sdma_drv_host_close(a->host);
 	if (a->world)
 		a->w->backend->close(a->world);
 	free(a->threads);
@@ -480,11 +480,11 @@ static void close_all(struct arena *a)
 int bf_sdma_workload_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err)
 {
 	const struct bf_sdma_workload *w = choices;
-	struct bf_sdma_result *out = result;
+	struct bf_sdma_work_result *out = result;
 	struct arena *a = calloc(1, sizeof(*a));
 	int rc;
 
-	*out = (struct bf_sdma_result){ 0 };
+	*out = (struct bf_sdma_work_result){ 0 };
 	if (!a)
 		return bf_fail(err, -ENOMEM, "no memory for a run");
 	a->w = w;

@@ -28,14 +28,16 @@ struct stand {
 /* ---- surfaces ---- */
 
 /* Bytes from the base on that the request touches on one side. */
-static uint64_t reach(const struct bf_sdma_pitched *p, const struct bf_sdma_dim3 *off, const struct bf_sdma_dim3 *range)
+static uint64_t reach(const struct bf_sdma_drv_pitched *p, const struct bf_sdma_drv_dim3 *off,
+		      const struct bf_sdma_drv_dim3 *range)
 {
 	return off->x + (uint64_t)range->x + (off->y + (uint64_t)range->y - 1) * p->pitch +
 	       (off->z + (uint64_t)range->z - 1) * p->slice;
 }
 
 /* Every product fits 64 bits: pitches and slices of vectors may be anything. */
-static bool side_fits(const struct bf_sdma_pitched *p, const struct bf_sdma_dim3 *off, const struct bf_sdma_dim3 *range)
+static bool side_fits(const struct bf_sdma_drv_pitched *p, const struct bf_sdma_drv_dim3 *off,
+		      const struct bf_sdma_drv_dim3 *range)
 {
 	const bf_u128 end = off->x + (bf_u128)range->x + (bf_u128)(off->y + (uint64_t)range->y - 1) * p->pitch +
 			    (bf_u128)(off->z + (uint64_t)range->z - 1) * p->slice;
@@ -43,7 +45,7 @@ static bool side_fits(const struct bf_sdma_pitched *p, const struct bf_sdma_dim3
 	return end <= SURFACE_MAX && p->base <= UINT64_MAX - SURFACE_MAX - BF_PAGE;
 }
 
-static bool too_large(const struct bf_sdma_rect *r)
+static bool too_large(const struct bf_sdma_drv_rect *r)
 {
 	const uint64_t rows = (uint64_t)r->range.y * r->range.z;
 
@@ -71,19 +73,19 @@ static int add_region(struct stand *s, const char *name, uint64_t va, uint64_t b
 	return rc ? rc : bf_ioas_map_region(&s->ioas, *out, BF_IOMMU_READ | BF_IOMMU_WRITE);
 }
 
-static uint64_t page_of(const struct bf_sdma_pitched *p)
+static uint64_t page_of(const struct bf_sdma_drv_pitched *p)
 {
 	return p->base & ~(uint64_t)(BF_PAGE - 1);
 }
 
 /* A surface from the page of its first byte to that of its last. */
-static uint64_t surface_size(const struct bf_sdma_pitched *p, const struct bf_sdma_dim3 *off,
-			     const struct bf_sdma_dim3 *range)
+static uint64_t surface_size(const struct bf_sdma_drv_pitched *p, const struct bf_sdma_drv_dim3 *off,
+			     const struct bf_sdma_drv_dim3 *range)
 {
 	return (p->base - page_of(p) + reach(p, off, range) + 4 + BF_PAGE - 1) & ~(uint64_t)(BF_PAGE - 1);
 }
 
-static int add_surfaces(struct stand *s, const struct bf_sdma_rect *r)
+static int add_surfaces(struct stand *s, const struct bf_sdma_drv_rect *r)
 {
 	int rc;
 
@@ -100,7 +102,7 @@ static int add_surfaces(struct stand *s, const struct bf_sdma_rect *r)
 
 /* ---- the stand ---- */
 
-static int open_stand(struct stand *s, const struct bf_sdma_rect *r, const struct bf_sdma_profile *profile)
+static int open_stand(struct stand *s, const struct bf_sdma_drv_rect *r, const struct bf_sdma_profile *profile)
 {
 	struct bf_sdma_opts opts = { .name = "sdma0", .profile = profile };
 	struct bf_sdma_queue_opts queue = { .bytes = RING_BYTES };
@@ -151,7 +153,7 @@ static void close_stand(struct stand *s)
 /* ---- the request, row by row ---- */
 
 /* Where a row begins, from the start of its surface. */
-static uint64_t row_at(const struct bf_sdma_pitched *p, const struct bf_sdma_dim3 *off, uint64_t y, uint64_t z)
+static uint64_t row_at(const struct bf_sdma_drv_pitched *p, const struct bf_sdma_drv_dim3 *off, uint64_t y, uint64_t z)
 {
 	return p->base - page_of(p) + off->x + (off->y + y) * p->pitch + (off->z + z) * p->slice;
 }
@@ -160,7 +162,7 @@ static uint64_t row_at(const struct bf_sdma_pitched *p, const struct bf_sdma_dim
  * Bytes that are not zero and differ from their neighbours on every page that lies within a line of a row or of the row
  * behind it: an engine that reads too far brings something that shows.
  */
-static void fill_source(struct stand *s, const struct bf_sdma_rect *r)
+static void fill_source(struct stand *s, const struct bf_sdma_drv_rect *r)
 {
 	for (uint64_t z = 0; z < r->range.z; z++)
 		for (uint64_t y = 0; y <= r->range.y; y++) {
@@ -173,7 +175,7 @@ static void fill_source(struct stand *s, const struct bf_sdma_rect *r)
 		}
 }
 
-static void plain_copy(struct stand *s, const struct bf_sdma_rect *r)
+static void plain_copy(struct stand *s, const struct bf_sdma_drv_rect *r)
 {
 	for (uint64_t z = 0; z < r->range.z; z++)
 		for (uint64_t y = 0; y < r->range.y; y++)
@@ -181,7 +183,8 @@ static void plain_copy(struct stand *s, const struct bf_sdma_rect *r)
 			       s->src_bytes + row_at(&r->src, &r->src_off, y, z), r->range.x);
 }
 
-static enum bf_stand_result compare_rows(const struct stand *s, const struct bf_sdma_rect *r, char *wrong, size_t cap)
+static enum bf_stand_result compare_rows(const struct stand *s, const struct bf_sdma_drv_rect *r, char *wrong,
+					 size_t cap)
 {
 	for (uint64_t z = 0; z < r->range.z; z++)
 		for (uint64_t y = 0; y < r->range.y; y++) {
@@ -200,7 +203,7 @@ static enum bf_stand_result compare_rows(const struct stand *s, const struct bf_
 }
 
 /* What is left then was written outside of the request. */
-static void clear_rows(struct stand *s, const struct bf_sdma_rect *r)
+static void clear_rows(struct stand *s, const struct bf_sdma_drv_rect *r)
 {
 	for (uint64_t z = 0; z < r->range.z; z++)
 		for (uint64_t y = 0; y < r->range.y; y++)
@@ -236,7 +239,7 @@ static enum bf_stand_result compare_rest(const struct stand *s, char *wrong, siz
 	return BF_STAND_SAME;
 }
 
-static enum bf_stand_result run_on(struct stand *s, const struct bf_sdma_rect *r, const uint32_t *dw, uint32_t n,
+static enum bf_stand_result run_on(struct stand *s, const struct bf_sdma_drv_rect *r, const uint32_t *dw, uint32_t n,
 				   char *wrong, size_t cap)
 {
 	struct bf_sdma_queue_info info;
@@ -266,8 +269,8 @@ static enum bf_stand_result run_on(struct stand *s, const struct bf_sdma_rect *r
 	return compare_rest(s, wrong, cap);
 }
 
-int bf_sdma_stand_run(const struct bf_sdma_rect *r, const struct bf_sdma_profile *profile, const uint32_t *dw,
-		      uint32_t n, enum bf_stand_result *result, char *wrong, size_t cap)
+int bf_sdma_work_stand_run(const struct bf_sdma_drv_rect *r, const struct bf_sdma_profile *profile, const uint32_t *dw,
+			   uint32_t n, enum bf_stand_result *result, char *wrong, size_t cap)
 {
 	struct stand s = { 0 };
 	int rc;

@@ -20,7 +20,7 @@ enum bf_stand_result {
  * plain loop over slices and rows writes. 0 with `*result`, and with `wrong` (of `cap` bytes) telling the difference,
  * or -ENOMEM.
  */
-int bf_sdma_stand_run(const struct bf_sdma_rect *r, const struct bf_sdma_profile *profile, const uint32_t *dw,
-		      uint32_t n, enum bf_stand_result *result, char *wrong, size_t cap);
+int bf_sdma_work_stand_run(const struct bf_sdma_drv_rect *r, const struct bf_sdma_profile *profile, const uint32_t *dw,
+			   uint32_t n, enum bf_stand_result *result, char *wrong, size_t cap);
 
 #endif

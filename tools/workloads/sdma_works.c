@@ -12,35 +12,36 @@ static uint64_t align64(uint64_t v)
 	return (v + 63) & ~63ull;
 }
 
-uint32_t bf_sdma_queue_of(const struct bf_sdma_plan *p, uint32_t producer)
+uint32_t bf_sdma_work_queue_of(const struct bf_sdma_work_plan *p, uint32_t producer)
 {
 	return producer % p->w->queues;
 }
 
-uint32_t bf_sdma_pieces(uint64_t bytes, uint32_t most)
+uint32_t bf_sdma_work_pieces(uint64_t bytes, uint32_t most)
 {
 	return (uint32_t)((bytes + most - 1) / most);
 }
 
-void bf_sdma_plan_blocking(struct bf_sdma_plan *p, uint32_t thread, uint32_t queue, const struct bf_sdma_body *body,
-			   uint32_t packets, uint64_t dst, uint64_t bytes)
+void bf_sdma_work_plan_blocking(struct bf_sdma_work_plan *p, uint32_t thread, uint32_t queue,
+				const struct bf_sdma_drv_body *body, uint32_t packets, uint64_t dst, uint64_t bytes)
 {
 	const uint32_t pe = p->nthreads ? p->threads[thread].pe : 0;
-	struct bf_sdma_submission how = { .plain = 1 };
+	struct bf_sdma_drv_submission how = { .plain = 1 };
 
-	if (p->w->bugs & BF_SDMA_BUG_RPTR_DONE) {
-		bf_sdma_plan_submit(p, thread, queue, body, &how, packets);
-		bf_sdma_plan_idle(p, thread, queue);
-		bf_sdma_plan_check(p, thread, pe, dst, bytes);
+	if (p->w->bugs & BF_SDMA_DRV_BUG_RPTR_DONE) {
+		bf_sdma_work_plan_submit(p, thread, queue, body, &how, packets);
+		bf_sdma_work_plan_idle(p, thread, queue);
+		bf_sdma_work_plan_check(p, thread, pe, dst, bytes);
 		return;
 	}
-	how = (struct bf_sdma_submission){ .done = bf_sdma_plan_signal(p, pe, 1, 0) };
-	bf_sdma_plan_submit(p, thread, queue, body, &how, packets);
-	bf_sdma_plan_wait(p, thread, &how.done, 0);
-	bf_sdma_plan_check(p, thread, pe, dst, bytes);
+	how = (struct bf_sdma_drv_submission){ .done = bf_sdma_work_plan_signal(p, pe, 1, 0) };
+	bf_sdma_work_plan_submit(p, thread, queue, body, &how, packets);
+	bf_sdma_work_plan_wait(p, thread, &how.done, 0);
+	bf_sdma_work_plan_check(p, thread, pe, dst, bytes);
 }
 
-void bf_sdma_plan_random_write(struct bf_sdma_plan *p, struct bf_sdma_body *body, uint64_t dst, uint32_t n)
+void bf_sdma_work_plan_random_write(struct bf_sdma_work_plan *p, struct bf_sdma_drv_body *body, uint64_t dst,
+				    uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i += 64) {
 		const uint32_t some = n - i < 64 ? n - i : 64;
@@ -48,14 +49,14 @@ void bf_sdma_plan_random_write(struct bf_sdma_plan *p, struct bf_sdma_body *body
 
 		for (uint32_t k = 0; k < some; k++)
 			data[k] = (uint32_t)bf_rng_next(&p->rng);
-		bf_sdma_add_write(body, bf_sdma_plan_va(p, 0, dst + i * 4ull), data, some);
-		bf_sdma_plan_stored(p, 0, dst + i * 4ull, data, some * 4ull);
+		bf_sdma_add_write(body, bf_sdma_work_plan_va(p, 0, dst + i * 4ull), data, some);
+		bf_sdma_work_plan_stored(p, 0, dst + i * 4ull, data, some * 4ull);
 	}
 }
 
 /* ---- the table ---- */
 
-const struct bf_work bf_sdma_works[] = {
+const struct bf_work bf_sdma_work_works[] = {
 	[BF_SDMA_WORK_RECT] = { "sdma-rect",
 				"32 x 32 bytes into the middle of 128 x 128 x 128, for each element size" },
 	[BF_SDMA_WORK_TILES] = { "sdma-tiles", "rects drawn by seed, cut into tiles as ROCr does" },
@@ -72,28 +73,28 @@ const struct bf_work bf_sdma_works[] = {
 	[BF_SDMA_WORK_RESET] = { "sdma-reset", "a truncated packet hangs one queue; the others keep running" },
 	[BF_SDMA_WORK_MEMCPY3D] = { "sdma-memcpy3d",
 				    "hipMemcpy3D and 2D calls drawn by seed, and which path does them" },
-	[BF_SDMA_WORKS] = { NULL, NULL },
+	[BF_SDMA_WORK_WORKS] = { NULL, NULL },
 };
 
 static const struct {
-	void (*plan)(struct bf_sdma_plan *p);
+	void (*plan)(struct bf_sdma_work_plan *p);
 	uint32_t commands, queues, producers, pes, hops;
 	uint64_t size, ring;
-} plans[BF_SDMA_WORKS] = {
-	[BF_SDMA_WORK_RECT] = { bf_sdma_plan_of_rect, 1, 1, 1, 1, 1, 4096, 1u << 20 },
-	[BF_SDMA_WORK_TILES] = { bf_sdma_plan_of_tiles, 64, 1, 1, 1, 1, 4096, 1u << 20 },
-	[BF_SDMA_WORK_COPY] = { bf_sdma_plan_of_copy, 16, 1, 1, 1, 1, 4096, 1u << 20 },
-	[BF_SDMA_WORK_FILL] = { bf_sdma_plan_of_fill, 16, 1, 1, 1, 1, 4096, 1u << 20 },
-	[BF_SDMA_WORK_WRITE] = { bf_sdma_plan_of_write, 16, 1, 1, 1, 1, 256, 1u << 20 },
-	[BF_SDMA_WORK_FENCE] = { bf_sdma_plan_of_fence, 16, 1, 1, 1, 1, 4096, 1u << 20 },
-	[BF_SDMA_WORK_QUEUES] = { bf_sdma_plan_of_queues, 4, 8, 1, 1, 1, PAGE, 1u << 16 },
-	[BF_SDMA_WORK_CONCURRENT] = { bf_sdma_plan_of_concurrent, 1000, 1, 1, 1, 1, 1u << 16, 1u << 16 },
-	[BF_SDMA_WORK_WRAP] = { bf_sdma_plan_of_wrap, 200, 1, 1, 1, 1, 256, 4096 },
-	[BF_SDMA_WORK_PAUSE] = { bf_sdma_plan_of_pause, 8, 1, 1, 1, 1, PAGE, 1u << 16 },
-	[BF_SDMA_WORK_DOORBELL] = { bf_sdma_plan_of_doorbell, 100, 2, 1, 1, 1, 8, 4096 },
-	[BF_SDMA_WORK_BROADCAST] = { bf_sdma_plan_of_broadcast, 8, 1, 1, 2, 1, 1u << 16, 1u << 16 },
-	[BF_SDMA_WORK_RESET] = { bf_sdma_plan_of_reset, 8, 4, 1, 1, 1, PAGE, 1u << 16 },
-	[BF_SDMA_WORK_MEMCPY3D] = { bf_sdma_plan_of_memcpy3d, 64, 1, 1, 1, 1, 4096, 1u << 20 },
+} plans[BF_SDMA_WORK_WORKS] = {
+	[BF_SDMA_WORK_RECT] = { bf_sdma_work_plan_of_rect, 1, 1, 1, 1, 1, 4096, 1u << 20 },
+	[BF_SDMA_WORK_TILES] = { bf_sdma_work_plan_of_tiles, 64, 1, 1, 1, 1, 4096, 1u << 20 },
+	[BF_SDMA_WORK_COPY] = { bf_sdma_work_plan_of_copy, 16, 1, 1, 1, 1, 4096, 1u << 20 },
+	[BF_SDMA_WORK_FILL] = { bf_sdma_work_plan_of_fill, 16, 1, 1, 1, 1, 4096, 1u << 20 },
+	[BF_SDMA_WORK_WRITE] = { bf_sdma_work_plan_of_write, 16, 1, 1, 1, 1, 256, 1u << 20 },
+	[BF_SDMA_WORK_FENCE] = { bf_sdma_work_plan_of_fence, 16, 1, 1, 1, 1, 4096, 1u << 20 },
+	[BF_SDMA_WORK_QUEUES] = { bf_sdma_work_plan_of_queues, 4, 8, 1, 1, 1, PAGE, 1u << 16 },
+	[BF_SDMA_WORK_CONCURRENT] = { bf_sdma_work_plan_of_concurrent, 1000, 1, 1, 1, 1, 1u << 16, 1u << 16 },
+	[BF_SDMA_WORK_WRAP] = { bf_sdma_work_plan_of_wrap, 200, 1, 1, 1, 1, 256, 4096 },
+	[BF_SDMA_WORK_PAUSE] = { bf_sdma_work_plan_of_pause, 8, 1, 1, 1, 1, PAGE, 1u << 16 },
+	[BF_SDMA_WORK_DOORBELL] = { bf_sdma_work_plan_of_doorbell, 100, 2, 1, 1, 1, 8, 4096 },
+	[BF_SDMA_WORK_BROADCAST] = { bf_sdma_work_plan_of_broadcast, 8, 1, 1, 2, 1, 1u << 16, 1u << 16 },
+	[BF_SDMA_WORK_RESET] = { bf_sdma_work_plan_of_reset, 8, 4, 1, 1, 1, PAGE, 1u << 16 },
+	[BF_SDMA_WORK_MEMCPY3D] = { bf_sdma_work_plan_of_memcpy3d, 64, 1, 1, 1, 1, 4096, 1u << 20 },
 };
 
 int bf_sdma_work_defaults(struct bf_sdma_workload *w, struct bf_error *err)
@@ -110,7 +111,7 @@ int bf_sdma_work_defaults(struct bf_sdma_workload *w, struct bf_error *err)
 	if (w->ring & (w->ring - 1))
 		return bf_fail(err, -EINVAL, "--ring %" PRIu64 " is no power of two", w->ring);
 	if ((w->work == BF_SDMA_WORK_DOORBELL || w->work == BF_SDMA_WORK_RESET) && w->queues < 2)
-		return bf_fail(err, -EINVAL, "%s needs at least 2 queues", bf_sdma_works[w->work].name);
+		return bf_fail(err, -EINVAL, "%s needs at least 2 queues", bf_sdma_work_works[w->work].name);
 	if (bf_sdma_work_heap(w) > HEAP_MAX)
 		return bf_fail(err, -EINVAL, "this needs %" PRIu64 " bytes of memory on each PE, more than 2 GiB",
 			       bf_sdma_work_heap(w));
@@ -124,14 +125,14 @@ uint64_t bf_sdma_work_heap(const struct bf_sdma_workload *w)
 
 	switch (w->work) {
 	case BF_SDMA_WORK_RECT:
-		return BF_SDMA_RECT_BYTES * 6 + 8192;
+		return BF_SDMA_WORK_RECT_BYTES * 6 + 8192;
 	case BF_SDMA_WORK_TILES:
 	case BF_SDMA_WORK_MEMCPY3D:
-		return threads + n * (2 * BF_SDMA_TILES_BYTES + 64);
+		return threads + n * (2 * BF_SDMA_WORK_TILES_BYTES + 64);
 	case BF_SDMA_WORK_COPY:
 		return threads + n * (slot * (w->hops + 1) + 64);
 	case BF_SDMA_WORK_CONCURRENT:
-		return threads + w->producers * (BF_SDMA_WINDOW * 2 * slot + 64) + n * 64;
+		return threads + w->producers * (BF_SDMA_WORK_WINDOW * 2 * slot + 64) + n * 64;
 	case BF_SDMA_WORK_QUEUES:
 	case BF_SDMA_WORK_RESET:
 		return threads + ((uint64_t)w->commands * w->queues + 2) * (2 * slot + 256);
@@ -144,13 +145,13 @@ uint64_t bf_sdma_work_heap(const struct bf_sdma_workload *w)
 	case BF_SDMA_WORK_WRAP:
 	case BF_SDMA_WORK_PAUSE:
 	case BF_SDMA_WORK_DOORBELL:
-	case BF_SDMA_WORKS:
+	case BF_SDMA_WORK_WORKS:
 	default:
 		return threads + (n + 4) * (2 * slot + 512);
 	}
 }
 
-void bf_sdma_work_plan(struct bf_sdma_plan *p)
+void bf_sdma_work_plan(struct bf_sdma_work_plan *p)
 {
 	plans[p->w->work].plan(p);
 }

@@ -6,7 +6,7 @@
 #include "tools/workloads/sdma_works.h"
 
 struct sides {
-	const struct bf_sdma_plan *p;
+	const struct bf_sdma_work_plan *p;
 	uint64_t host, device; /* heap offsets of a call's two areas */
 };
 
@@ -15,9 +15,9 @@ static int resolve(void *arg, const void *ptr, struct bf_hip_pointer *out)
 	const struct sides *s = arg;
 	const uint64_t at = (uint64_t)((const uint8_t *)ptr - (const uint8_t *)s->p->heap[0].ptr);
 
-	out->device = at >= s->device && at < s->device + BF_SDMA_TILES_BYTES;
+	out->device = at >= s->device && at < s->device + BF_SDMA_WORK_TILES_BYTES;
 	out->direct = !out->device;
-	out->va = bf_sdma_plan_va(s->p, 0, at);
+	out->va = bf_sdma_work_plan_va(s->p, 0, at);
 	return 0;
 }
 
@@ -30,7 +30,7 @@ static void random_pos(struct bf_rng *g, uint32_t step, struct bf_hip_pos *out)
 }
 
 /* A call drawn by seed: small boxes, pitches that are mostly aligned, positions that mostly are. */
-static void random_call(struct bf_sdma_plan *p, const struct sides *s, struct bf_hip_parms *call)
+static void random_call(struct bf_sdma_work_plan *p, const struct sides *s, struct bf_hip_parms *call)
 {
 	struct bf_rng *g = &p->rng;
 	uint8_t *const host = (uint8_t *)p->heap[0].ptr + s->host, *const device =
@@ -47,34 +47,34 @@ static void random_call(struct bf_sdma_plan *p, const struct sides *s, struct bf
 	if (call->kind == BF_HIP_D2H)
 		call->src_ptr.ptr = device, call->dst_ptr.ptr = host;
 	else if (call->kind == BF_HIP_H2H)
-		call->dst_ptr.ptr = host + BF_SDMA_TILES_BYTES / 2;
+		call->dst_ptr.ptr = host + BF_SDMA_WORK_TILES_BYTES / 2;
 	else if (call->kind == BF_HIP_D2D)
-		call->src_ptr.ptr = device, call->dst_ptr.ptr = device + BF_SDMA_TILES_BYTES / 2;
+		call->src_ptr.ptr = device, call->dst_ptr.ptr = device + BF_SDMA_WORK_TILES_BYTES / 2;
 }
 
-static void memcpy3d_call(struct bf_sdma_plan *p, uint32_t thread, const struct bf_hip_plan *plan)
+static void memcpy3d_call(struct bf_sdma_work_plan *p, uint32_t thread, const struct bf_hip_plan *plan)
 {
-	struct bf_sdma_body body, measure;
+	struct bf_sdma_drv_body body, measure;
 
 	bf_sdma_body_begin(&measure, &p->w->caps, 0, NULL, 0);
 	bf_hip_packets(plan, &measure);
-	bf_sdma_plan_body(p, &body, measure.n);
+	bf_sdma_work_plan_body(p, &body, measure.n);
 	bf_hip_packets(plan, &body);
 	for (uint64_t z = 0; z < plan->depth; z++)
 		for (uint64_t y = 0; y < plan->height; y++)
-			bf_sdma_plan_copied(p, 0,
-					    plan->dst.va - p->heap[0].va + plan->dst.start + z * plan->dst.slice_pitch +
-						y * plan->dst.row_pitch,
-					    0,
-					    plan->src.va - p->heap[0].va + plan->src.start + z * plan->src.slice_pitch +
-						y * plan->src.row_pitch,
-					    plan->width);
-	bf_sdma_plan_blocking(p, thread, 0, &body, (uint32_t)plan->copies, 0, 0);
+			bf_sdma_work_plan_copied(p, 0,
+						 plan->dst.va - p->heap[0].va + plan->dst.start +
+						     z * plan->dst.slice_pitch + y * plan->dst.row_pitch,
+						 0,
+						 plan->src.va - p->heap[0].va + plan->src.start +
+						     z * plan->src.slice_pitch + y * plan->src.row_pitch,
+						 plan->width);
+	bf_sdma_work_plan_blocking(p, thread, 0, &body, (uint32_t)plan->copies, 0, 0);
 }
 
-void bf_sdma_plan_of_memcpy3d(struct bf_sdma_plan *p)
+void bf_sdma_work_plan_of_memcpy3d(struct bf_sdma_work_plan *p)
 {
-	const uint32_t thread = bf_sdma_plan_thread(p, 0);
+	const uint32_t thread = bf_sdma_work_plan_thread(p, 0);
 	struct sides s = { .p = p };
 	struct bf_hip_plan_opts opts = { .caps = &p->w->caps, .resolve = resolve, .resolve_arg = &s };
 
@@ -84,10 +84,10 @@ void bf_sdma_plan_of_memcpy3d(struct bf_sdma_plan *p)
 		struct bf_hip_parms call;
 		struct bf_hip_plan plan;
 
-		s.host = bf_sdma_plan_area(p, 0, BF_SDMA_TILES_BYTES, "host memory of a call");
-		s.device = bf_sdma_plan_area(p, 0, BF_SDMA_TILES_BYTES, "device memory of a call");
-		bf_sdma_plan_random(p, 0, s.host, BF_SDMA_TILES_BYTES);
-		bf_sdma_plan_random(p, 0, s.device, BF_SDMA_TILES_BYTES);
+		s.host = bf_sdma_work_plan_area(p, 0, BF_SDMA_WORK_TILES_BYTES, "host memory of a call");
+		s.device = bf_sdma_work_plan_area(p, 0, BF_SDMA_WORK_TILES_BYTES, "device memory of a call");
+		bf_sdma_work_plan_random(p, 0, s.host, BF_SDMA_WORK_TILES_BYTES);
+		bf_sdma_work_plan_random(p, 0, s.device, BF_SDMA_WORK_TILES_BYTES);
 		random_call(p, &s, &call);
 		opts.d2d_by_engine = bf_rng_chance(&p->rng, 500000);
 		if (bf_rng_chance(&p->rng, 250000))
@@ -103,7 +103,8 @@ void bf_sdma_plan_of_memcpy3d(struct bf_sdma_plan *p)
 	}
 	for (uint32_t i = 0; i < BF_HIP_PATHS; i++)
 		if (p->result->paths[i])
-			bf_sdma_plan_say(p, "%-23s %" PRIu64 " calls%s\n", bf_hip_path_name((enum bf_hip_path)i),
-					 p->result->paths[i],
-					 i == BF_HIP_PATH_HOST || i == BF_HIP_PATH_SHADER ? ", not the engine's" : "");
+			bf_sdma_work_plan_say(p, "%-23s %" PRIu64 " calls%s\n", bf_hip_path_name((enum bf_hip_path)i),
+					      p->result->paths[i],
+					      i == BF_HIP_PATH_HOST || i == BF_HIP_PATH_SHADER ? ", not the engine's"
+											       : "");
 }

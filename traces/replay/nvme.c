@@ -18,7 +18,7 @@
 #define IO_ENTRIES 1024u /* Linux's default depth */
 
 struct queue {
-	struct bf_nvme_flight *flights;
+	struct bf_nvme_replay_flight *flights;
 	uint32_t count, cap;
 	uint64_t posted, completed; /* by the trace */
 	uint64_t arrived;           /* completions of the model */
@@ -32,8 +32,8 @@ struct queue {
 
 struct ctrl {
 	char name[16];
-	struct bf_nvme_host host;
-	struct queue queue[BF_NVME_HOST_QUEUES];
+	struct bf_nvme_replay_host host;
+	struct queue queue[BF_NVME_REPLAY_HOST_QUEUES];
 	uint64_t reach[NAMESPACES]; /* blocks of 512 bytes */
 	bool enables;               /* the trace sets CC itself */
 	bool up;
@@ -51,29 +51,29 @@ struct replay {
 
 /* ---- findings ---- */
 
-static int note(struct replay *p, const struct bf_ftrace_event *ev, const struct bf_nvme_flight *f,
-		enum bf_nvme_verdict v, uint64_t captured, uint64_t simulated, const char *text)
+static int note(struct replay *p, const struct bf_ftrace_event *ev, const struct bf_nvme_replay_flight *f,
+		enum bf_nvme_replay_verdict v, uint64_t captured, uint64_t simulated, const char *text)
 {
 	struct bf_nvme_replay_result *r = p->r;
-	struct bf_nvme_finding *out;
+	struct bf_nvme_replay_finding *out;
 	const char *name;
 
 	r->tally[v]++;
 	if ((r->nfindings & (r->nfindings - 1)) == 0) {
 		const size_t cap = r->nfindings ? r->nfindings * 2 : 1;
-		struct bf_nvme_finding *more = realloc(r->findings, cap * sizeof(*more));
+		struct bf_nvme_replay_finding *more = realloc(r->findings, cap * sizeof(*more));
 
 		if (!more)
 			return bf_fail(p->err, -ENOMEM, "out of memory at line %" PRIu32, ev->line);
 		r->findings = more;
 	}
 	out = &r->findings[r->nfindings++];
-	*out = (struct bf_nvme_finding){ .verdict = v,
-					 .line = ev->line,
-					 .qid = ev->qid,
-					 .cid = ev->cid,
-					 .captured = captured,
-					 .simulated = simulated };
+	*out = (struct bf_nvme_replay_finding){ .verdict = v,
+						.line = ev->line,
+						.qid = ev->qid,
+						.cid = ev->cid,
+						.captured = captured,
+						.simulated = simulated };
 	snprintf(out->ctrl, sizeof(out->ctrl), "%s", ev->ctrl);
 	snprintf(out->text, sizeof(out->text), "%s", text);
 	if (!f)
@@ -127,10 +127,10 @@ static int look_at_command(struct replay *p, struct ctrl *c, const struct bf_ftr
 	const uint64_t end = slba + (bf_le32(s->cdw12) & 0xffff) + 1;
 	const uint32_t nsid = bf_le32(s->nsid), qid = bf_le32(s->cdw10) & 0xffff;
 
-	if (ev->setup.fctype == BF_NVME_FABRICS_SET && bf_le32(s->cdw11) == BF_NVME_CC)
+	if (ev->setup.fctype == BF_NVME_REPLAY_FABRICS_SET && bf_le32(s->cdw11) == BF_NVME_CC)
 		c->enables = true;
 	if (ev->qid == 0 && ev->setup.fctype < 0 && ev->setup.opcode == BF_NVME_ADM_CREATE_CQ &&
-	    qid < BF_NVME_HOST_QUEUES)
+	    qid < BF_NVME_REPLAY_HOST_QUEUES)
 		c->queue[qid].own = true;
 	if (!moves_blocks(ev) || nsid == 0 || nsid > NAMESPACES)
 		return 0;
@@ -150,9 +150,9 @@ static int look(struct replay *p)
 		const struct bf_ftrace_event *ev = &p->trace->events[i];
 		struct ctrl *c;
 
-		if (ev->qid >= BF_NVME_HOST_QUEUES)
+		if (ev->qid >= BF_NVME_REPLAY_HOST_QUEUES)
 			return bf_fail(p->err, -E2BIG, "line %" PRIu32 ": queue %" PRIu32 "; a replay has %u", ev->line,
-				       ev->qid, BF_NVME_HOST_QUEUES);
+				       ev->qid, BF_NVME_REPLAY_HOST_QUEUES);
 		rc = add_ctrl(p, ev, &c);
 		if (!rc && ev->kind == BF_FTRACE_SETUP)
 			rc = look_at_command(p, c, ev);
@@ -173,11 +173,11 @@ static int open_ctrl(struct replay *p, struct ctrl *c, uint32_t index)
 		ns[i].bytes = bytes < 64u << 20 ? 64u << 20 : (bytes + (1u << 20)) & ~(uint64_t)0xfffff;
 		nns = c->reach[i] ? i + 1 : nns;
 	}
-	rc = bf_nvme_host_init(&c->host, p->sim, index, c->name, p->opts->profile, ns, nns);
+	rc = bf_nvme_replay_host_init(&c->host, p->sim, index, c->name, p->opts->profile, ns, nns);
 	if (!rc && c->enables)
-		rc = bf_nvme_host_prepare(&c->host);
+		rc = bf_nvme_replay_host_prepare(&c->host);
 	else if (!rc)
-		rc = bf_nvme_host_enable(&c->host);
+		rc = bf_nvme_replay_host_enable(&c->host);
 	c->up = !c->enables;
 	return rc ? bf_fail(p->err, rc, "%s: %.200s", c->name, p->sim->error.text) : 0;
 }
@@ -185,12 +185,12 @@ static int open_ctrl(struct replay *p, struct ctrl *c, uint32_t index)
 /* A queue gets memory when the trace first needs it, and is created unless the trace does that. */
 static int need_queue(struct replay *p, struct ctrl *c, uint32_t qid, bool create)
 {
-	struct bf_nvme_host_queue *q = &c->host.queue[qid];
+	struct bf_nvme_replay_host_queue *q = &c->host.queue[qid];
 	int rc;
 
 	if (qid == 0 || (q->sq && (q->ready || !create)))
 		return 0;
-	rc = bf_nvme_host_queue(&c->host, qid, IO_ENTRIES, create);
+	rc = bf_nvme_replay_host_queue(&c->host, qid, IO_ENTRIES, create);
 	return rc ? bf_fail(p->err, rc, "%s: queue %" PRIu32 ": %.200s", c->name, qid, p->sim->error.text) : 0;
 }
 
@@ -215,25 +215,25 @@ static int point_at_memory(struct replay *p, struct ctrl *c, const struct bf_ftr
 	int rc = 0;
 
 	if (ev->qid == 0 && (ev->setup.opcode == BF_NVME_ADM_CREATE_CQ || ev->setup.opcode == BF_NVME_ADM_CREATE_SQ)) {
-		if (qid && qid < BF_NVME_HOST_QUEUES)
+		if (qid && qid < BF_NVME_REPLAY_HOST_QUEUES)
 			rc = need_queue(p, c, qid, false);
-		if (!rc && qid && qid < BF_NVME_HOST_QUEUES)
+		if (!rc && qid && qid < BF_NVME_REPLAY_HOST_QUEUES)
 			s->prp1 = bf_to_le64(ev->setup.opcode == BF_NVME_ADM_CREATE_CQ ? c->host.queue[qid].cq->va
 										       : c->host.queue[qid].sq->va);
 		return rc;
 	}
 	s->flags &= (uint8_t)~BF_NVME_PSDT; /* the pointer that is made up is a PRP */
-	bf_nvme_host_data(&c->host, s, data_bytes(ev));
+	bf_nvme_replay_host_data(&c->host, s, data_bytes(ev));
 	return 0;
 }
 
-static struct bf_nvme_flight *add_flight(struct queue *q, const struct bf_ftrace_event *ev)
+static struct bf_nvme_replay_flight *add_flight(struct queue *q, const struct bf_ftrace_event *ev)
 {
-	struct bf_nvme_flight *f;
+	struct bf_nvme_replay_flight *f;
 
 	if (q->count == q->cap) {
 		const uint32_t cap = q->cap ? q->cap * 2 : 16;
-		struct bf_nvme_flight *more = realloc(q->flights, cap * sizeof(*more));
+		struct bf_nvme_replay_flight *more = realloc(q->flights, cap * sizeof(*more));
 
 		if (!more)
 			return NULL;
@@ -241,16 +241,16 @@ static struct bf_nvme_flight *add_flight(struct queue *q, const struct bf_ftrace
 		q->cap = cap;
 	}
 	f = &q->flights[q->count++];
-	*f = (struct bf_nvme_flight){ .cid = ev->cid,
-				      .line = ev->line,
-				      .opcode = ev->setup.opcode,
-				      .fctype = ev->setup.fctype,
-				      .sqe = ev->setup.sqe };
+	*f = (struct bf_nvme_replay_flight){ .cid = ev->cid,
+					     .line = ev->line,
+					     .opcode = ev->setup.opcode,
+					     .fctype = ev->setup.fctype,
+					     .sqe = ev->setup.sqe };
 	return f;
 }
 
 /* The oldest command with that identifier which has not ended, here (`simulated`) or in the trace. */
-static struct bf_nvme_flight *find_flight(struct queue *q, uint32_t cid, bool simulated)
+static struct bf_nvme_replay_flight *find_flight(struct queue *q, uint32_t cid, bool simulated)
 {
 	for (uint32_t i = 0; i < q->count; i++)
 		if (q->flights[i].cid == cid && !(simulated && q->flights[i].done))
@@ -265,8 +265,8 @@ static bool take_completions(struct ctrl *c, uint32_t qid)
 	struct bf_nvme_cqe cqe;
 	bool any = false;
 
-	while (c->host.queue[qid].ready && bf_nvme_host_poll(&c->host, qid, &cqe)) {
-		struct bf_nvme_flight *f = find_flight(q, bf_le16(cqe.cid), true);
+	while (c->host.queue[qid].ready && bf_nvme_replay_host_poll(&c->host, qid, &cqe)) {
+		struct bf_nvme_replay_flight *f = find_flight(q, bf_le16(cqe.cid), true);
 
 		any = true;
 		if (!f)
@@ -281,7 +281,7 @@ static bool take_completions(struct ctrl *c, uint32_t qid)
 }
 
 /* A property command is an access to the register at its offset. */
-static int access_register(struct replay *p, struct ctrl *c, struct bf_nvme_flight *f)
+static int access_register(struct replay *p, struct ctrl *c, struct bf_nvme_replay_flight *f)
 {
 	const uint32_t offset = bf_le32(f->sqe.cdw11), len = bf_le32(f->sqe.cdw10) & 1 ? 8 : 4;
 	const uint64_t value = bf_le32(f->sqe.cdw12) | (uint64_t)bf_le32(f->sqe.cdw13) << 32;
@@ -290,29 +290,30 @@ static int access_register(struct replay *p, struct ctrl *c, struct bf_nvme_flig
 		return 0;
 	p->r->registers++;
 	f->done = true;
-	if (f->fctype == BF_NVME_FABRICS_GET) {
-		f->result = bf_nvme_host_read(&c->host, offset, len);
+	if (f->fctype == BF_NVME_REPLAY_FABRICS_GET) {
+		f->result = bf_nvme_replay_host_read(&c->host, offset, len);
 		return 0;
 	}
-	bf_nvme_host_write(&c->host, offset, value, len);
+	bf_nvme_replay_host_write(&c->host, offset, value, len);
 	bf_sim_run(p->sim, BF_NEVER);
-	c->up = (bf_nvme_host_read(&c->host, BF_NVME_CSTS, 4) & BF_NVME_CSTS_RDY) != 0;
+	c->up = (bf_nvme_replay_host_read(&c->host, BF_NVME_CSTS, 4) & BF_NVME_CSTS_RDY) != 0;
 	c->host.queue[0].ready = c->up;
 	return 0;
 }
 
 /* A connect to an I/O queue creates it; one to the admin queue has no counterpart. */
-static int take_fabrics(struct replay *p, struct ctrl *c, const struct bf_ftrace_event *ev, struct bf_nvme_flight *f)
+static int take_fabrics(struct replay *p, struct ctrl *c, const struct bf_ftrace_event *ev,
+			struct bf_nvme_replay_flight *f)
 {
 	const uint32_t qid = bf_le32(f->sqe.cdw10) >> 16;
 
-	if (f->fctype == BF_NVME_FABRICS_SET || f->fctype == BF_NVME_FABRICS_GET)
+	if (f->fctype == BF_NVME_REPLAY_FABRICS_SET || f->fctype == BF_NVME_REPLAY_FABRICS_GET)
 		return access_register(p, c, f);
-	if (f->fctype == BF_NVME_FABRICS_CONNECT && qid && qid < BF_NVME_HOST_QUEUES && c->up) {
+	if (f->fctype == BF_NVME_REPLAY_FABRICS_CONNECT && qid && qid < BF_NVME_REPLAY_HOST_QUEUES && c->up) {
 		f->done = true;
 		return need_queue(p, c, qid, true);
 	}
-	return note(p, ev, f, BF_NVME_NOT_SENT, 0, 0, "a fabrics command without counterpart on PCI Express");
+	return note(p, ev, f, BF_NVME_REPLAY_NOT_SENT, 0, 0, "a fabrics command without counterpart on PCI Express");
 }
 
 static int take_setup(struct replay *p, const struct bf_ftrace_event *ev)
@@ -320,11 +321,11 @@ static int take_setup(struct replay *p, const struct bf_ftrace_event *ev)
 	struct ctrl *c = find_ctrl(p, ev->ctrl);
 	struct queue *q = &c->queue[ev->qid];
 	struct bf_nvme_sqe sqe = ev->setup.sqe;
-	struct bf_nvme_flight *f;
+	struct bf_nvme_replay_flight *f;
 	int rc;
 
 	if (!c->up && ev->setup.fctype < 0)
-		return note(p, ev, NULL, BF_NVME_NOT_SENT, 0, 0, "the trace has not enabled the controller");
+		return note(p, ev, NULL, BF_NVME_REPLAY_NOT_SENT, 0, 0, "the trace has not enabled the controller");
 	rc = ev->setup.fctype < 0 ? need_queue(p, c, ev->qid, !q->own) : 0;
 	if (!rc)
 		rc = point_at_memory(p, c, ev, &sqe);
@@ -339,14 +340,14 @@ static int take_setup(struct replay *p, const struct bf_ftrace_event *ev)
 		return take_fabrics(p, c, ev, f);
 	q->posted++;
 	p->r->commands++;
-	bf_nvme_host_post(&c->host, ev->qid, &sqe);
+	bf_nvme_replay_host_post(&c->host, ev->qid, &sqe);
 	/* What the trace itself creates is ready once its command has been through. */
 	if (ev->qid == 0 && ev->setup.opcode == BF_NVME_ADM_CREATE_SQ) {
 		const uint32_t made = bf_le32(sqe.cdw10) & 0xffff;
 
 		take_completions(c, 0);
 		f = find_flight(q, ev->cid, false);
-		if (f && f->done && f->status == 0 && made < BF_NVME_HOST_QUEUES)
+		if (f && f->done && f->status == 0 && made < BF_NVME_REPLAY_HOST_QUEUES)
 			c->host.queue[made].ready = true;
 	}
 	return 0;
@@ -354,15 +355,15 @@ static int take_setup(struct replay *p, const struct bf_ftrace_event *ev)
 
 /* ---- completions ---- */
 
-static int compare(struct replay *p, const struct bf_ftrace_event *ev, struct bf_nvme_flight *f)
+static int compare(struct replay *p, const struct bf_ftrace_event *ev, struct bf_nvme_replay_flight *f)
 {
-	const bool is_register = f->fctype == BF_NVME_FABRICS_GET || f->fctype == BF_NVME_FABRICS_SET;
-	const enum bf_nvme_verdict v =
-	    is_register ? bf_nvme_judge_register(f, ev->complete.result) : bf_nvme_judge_status(ev, f);
+	const bool is_register = f->fctype == BF_NVME_REPLAY_FABRICS_GET || f->fctype == BF_NVME_REPLAY_FABRICS_SET;
+	const enum bf_nvme_replay_verdict v =
+	    is_register ? bf_nvme_replay_judge_register(f, ev->complete.result) : bf_nvme_replay_judge_status(ev, f);
 	char text[160];
 
 	p->r->completions++;
-	if (v == BF_NVME_SAME) {
+	if (v == BF_NVME_REPLAY_SAME) {
 		p->r->tally[v]++;
 		return 0;
 	}
@@ -375,7 +376,7 @@ static int compare(struct replay *p, const struct bf_ftrace_event *ev, struct bf
 	return note(p, ev, f, v, ev->complete.status, f->status, text);
 }
 
-static void remove_flight(struct queue *q, struct bf_nvme_flight *f)
+static void remove_flight(struct queue *q, struct bf_nvme_replay_flight *f)
 {
 	const uint32_t index = (uint32_t)(f - q->flights);
 
@@ -387,11 +388,12 @@ static int take_complete(struct replay *p, const struct bf_ftrace_event *ev)
 {
 	struct ctrl *c = find_ctrl(p, ev->ctrl);
 	struct queue *q = &c->queue[ev->qid];
-	struct bf_nvme_flight *f = find_flight(q, ev->cid, false);
+	struct bf_nvme_replay_flight *f = find_flight(q, ev->cid, false);
 	int rc;
 
 	if (!f)
-		return note(p, ev, NULL, BF_NVME_ORPHAN, ev->complete.status, 0, "its command is not in the trace");
+		return note(p, ev, NULL, BF_NVME_REPLAY_ORPHAN, ev->complete.status, 0,
+			    "its command is not in the trace");
 	if (!f->done)
 		take_completions(c, ev->qid);
 	f = find_flight(q, ev->cid, false);
@@ -399,13 +401,15 @@ static int take_complete(struct replay *p, const struct bf_ftrace_event *ev)
 		rc = compare(p, ev, f);
 	else if (f->fctype >= 0)
 		rc = 0; /* noted when it was not sent */
-	else if (bf_nvme_device_own(ev->complete.status))
-		rc = note(p, ev, f, BF_NVME_DEVICE_OWN, ev->complete.status, 0, "the captured device gave it up");
+	else if (bf_nvme_replay_device_own(ev->complete.status))
+		rc =
+		    note(p, ev, f, BF_NVME_REPLAY_DEVICE_OWN, ev->complete.status, 0, "the captured device gave it up");
 	else
-		rc = note(p, ev, f, BF_NVME_NO_COMPLETION, ev->complete.status, 0, "the model posted no completion");
+		rc = note(p, ev, f, BF_NVME_REPLAY_NO_COMPLETION, ev->complete.status, 0,
+			  "the model posted no completion");
 	if (!rc && f->done && f->fctype < 0) {
 		if (f->order < q->last_order)
-			rc = note(p, ev, f, BF_NVME_REORDERED, f->order, q->last_order,
+			rc = note(p, ev, f, BF_NVME_REPLAY_REORDERED, f->order, q->last_order,
 				  "the model completed it before one that the trace has in front of it");
 		q->last_order = f->order > q->last_order ? f->order : q->last_order;
 		q->completed++;
@@ -432,7 +436,8 @@ static int take_sq(struct replay *p, const struct bf_ftrace_event *ev)
 			snprintf(text, sizeof(text), "the head moved by %" PRIu64 " while %" PRIu64 " commands ended",
 				 q->moved, q->completed - q->posted0);
 			q->head = ev->sq.head;
-			return note(p, ev, NULL, BF_NVME_HEAD_DIFFERS, q->moved, q->completed - q->posted0, text);
+			return note(p, ev, NULL, BF_NVME_REPLAY_HEAD_DIFFERS, q->moved, q->completed - q->posted0,
+				    text);
 		} else {
 			p->r->heads++;
 		}
@@ -480,7 +485,7 @@ static void finish(struct replay *p)
 	struct bf_nvme_replay_result *r = p->r;
 
 	for (uint32_t i = 0; i < p->nctrls; i++)
-		for (uint32_t q = 0; q < BF_NVME_HOST_QUEUES; q++)
+		for (uint32_t q = 0; q < BF_NVME_REPLAY_HOST_QUEUES; q++)
 			r->unfinished += p->ctrl[i]->queue[q].count;
 	r->time_ps = p->sim->now_ps;
 	r->events = p->sim->events;
@@ -492,8 +497,8 @@ static void finish(struct replay *p)
 static void free_ctrls(struct replay *p)
 {
 	for (uint32_t i = 0; i < p->nctrls; i++) {
-		bf_nvme_host_fini(&p->ctrl[i]->host);
-		for (uint32_t q = 0; q < BF_NVME_HOST_QUEUES; q++)
+		bf_nvme_replay_host_fini(&p->ctrl[i]->host);
+		for (uint32_t q = 0; q < BF_NVME_REPLAY_HOST_QUEUES; q++)
 			free(p->ctrl[i]->queue[q].flights);
 		free(p->ctrl[i]);
 	}

@@ -25,28 +25,28 @@ struct bf_nvme_replay_opts {
 	struct bf_sink *sink;                  /* borrowed; may be NULL */
 };
 
-enum bf_nvme_verdict {
-	BF_NVME_SAME,
-	BF_NVME_STATUS_DIFFERS,
-	BF_NVME_RESULT_DIFFERS, /* of a register access */
-	BF_NVME_HEAD_DIFFERS,   /* the head moved less than the commands in between, or back */
-	BF_NVME_NO_COMPLETION,  /* the model has nothing left to do and posted none */
-	BF_NVME_REORDERED,      /* the model completed a later one first; both orders are legal */
-	BF_NVME_DEVICE_OWN,     /* the captured device failed by itself */
-	BF_NVME_OPTIONAL,       /* a command or page that one of the devices lacks */
-	BF_NVME_ORPHAN,         /* a completion whose command is not in the trace */
-	BF_NVME_NOT_SENT,       /* a fabrics command without counterpart on PCI Express */
-	BF_NVME_VERDICTS
+enum bf_nvme_replay_verdict {
+	BF_NVME_REPLAY_SAME,
+	BF_NVME_REPLAY_STATUS_DIFFERS,
+	BF_NVME_REPLAY_RESULT_DIFFERS, /* of a register access */
+	BF_NVME_REPLAY_HEAD_DIFFERS,   /* the head moved less than the commands in between, or back */
+	BF_NVME_REPLAY_NO_COMPLETION,  /* the model has nothing left to do and posted none */
+	BF_NVME_REPLAY_REORDERED,      /* the model completed a later one first; both orders are legal */
+	BF_NVME_REPLAY_DEVICE_OWN,     /* the captured device failed by itself */
+	BF_NVME_REPLAY_OPTIONAL,       /* a command or page that one of the devices lacks */
+	BF_NVME_REPLAY_ORPHAN,         /* a completion whose command is not in the trace */
+	BF_NVME_REPLAY_NOT_SENT,       /* a fabrics command without counterpart on PCI Express */
+	BF_NVME_REPLAY_VERDICTS
 };
 
 /* "same", "status differs" and so on. */
-const char *bf_nvme_verdict_name(enum bf_nvme_verdict v);
+const char *bf_nvme_replay_verdict_name(enum bf_nvme_replay_verdict v);
 
 /* True for those that a device of the same kind would not have shown. */
-bool bf_nvme_verdict_bad(enum bf_nvme_verdict v);
+bool bf_nvme_replay_verdict_bad(enum bf_nvme_replay_verdict v);
 
-struct bf_nvme_finding {
-	enum bf_nvme_verdict verdict; /* any but SAME */
+struct bf_nvme_replay_finding {
+	enum bf_nvme_replay_verdict verdict; /* any but SAME */
 	uint32_t line, qid, cid;
 	uint64_t captured, simulated; /* status, register or head, as the verdict says */
 	char ctrl[16], command[40];
@@ -54,13 +54,13 @@ struct bf_nvme_finding {
 };
 
 struct bf_nvme_replay_result {
-	struct bf_nvme_finding *findings;
+	struct bf_nvme_replay_finding *findings;
 	size_t nfindings;
 	uint64_t commands, completions; /* sent; compared */
 	uint64_t heads;                 /* movements of a head that were compared */
 	uint64_t unfinished;            /* commands of the trace without a completion there */
 	uint64_t registers;             /* accesses */
-	uint64_t tally[BF_NVME_VERDICTS];
+	uint64_t tally[BF_NVME_REPLAY_VERDICTS];
 	uint64_t time_ps, events, records, hash;
 };
 

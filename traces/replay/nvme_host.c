@@ -13,7 +13,7 @@
 #define LISTS (LIST_ENTRIES / 511u + 2u)
 #define SCRATCH_PAGES (2u + LISTS)
 
-static int alloc(struct bf_nvme_host *h, const char *name, uint64_t size, struct bf_region **out)
+static int alloc(struct bf_nvme_replay_host *h, const char *name, uint64_t size, struct bf_region **out)
 {
 	const struct bf_region_opts opts = { .name = name, .kind = BF_MEM_DRAM, .size = size };
 	int rc = bf_region_create(&h->space, &opts, out);
@@ -22,7 +22,7 @@ static int alloc(struct bf_nvme_host *h, const char *name, uint64_t size, struct
 }
 
 /* A chain of list pages whose every entry is the first scratch page and whose every last one is the next list. */
-static void fill_lists(struct bf_nvme_host *h)
+static void fill_lists(struct bf_nvme_replay_host *h)
 {
 	for (uint32_t page = 0; page < LISTS; page++) {
 		uint8_t *list = h->scratch->bytes + (uint64_t)(2 + page) * BF_PAGE;
@@ -33,13 +33,13 @@ static void fill_lists(struct bf_nvme_host *h)
 	}
 }
 
-int bf_nvme_host_init(struct bf_nvme_host *h, struct bf_sim *sim, uint32_t index, const char *name,
-		      const struct bf_nvme_profile *profile, const struct bf_nvme_ns_opts *ns, uint32_t nns)
+int bf_nvme_replay_host_init(struct bf_nvme_replay_host *h, struct bf_sim *sim, uint32_t index, const char *name,
+			     const struct bf_nvme_profile *profile, const struct bf_nvme_ns_opts *ns, uint32_t nns)
 {
 	struct bf_nvme_opts opts = { .name = name, .profile = profile, .ns = ns, .nns = nns, .direct = true };
 	int rc;
 
-	*h = (struct bf_nvme_host){ .sim = sim, .cid = 0x8000 };
+	*h = (struct bf_nvme_replay_host){ .sim = sim, .cid = 0x8000 };
 	rc = bf_space_init(&h->space, sim, name, index);
 	if (rc)
 		return rc;
@@ -60,7 +60,7 @@ int bf_nvme_host_init(struct bf_nvme_host *h, struct bf_sim *sim, uint32_t index
 	return rc;
 }
 
-void bf_nvme_host_fini(struct bf_nvme_host *h)
+void bf_nvme_replay_host_fini(struct bf_nvme_replay_host *h)
 {
 	if (h->dev)
 		bf_nvme_destroy(h->dev);
@@ -70,12 +70,12 @@ void bf_nvme_host_fini(struct bf_nvme_host *h)
 		bf_space_fini(&h->space);
 }
 
-uint64_t bf_nvme_host_read(struct bf_nvme_host *h, uint32_t offset, uint32_t len)
+uint64_t bf_nvme_replay_host_read(struct bf_nvme_replay_host *h, uint32_t offset, uint32_t len)
 {
 	return h->bar->mmio->read(h->bar, offset, len);
 }
 
-void bf_nvme_host_write(struct bf_nvme_host *h, uint32_t offset, uint64_t value, uint32_t len)
+void bf_nvme_replay_host_write(struct bf_nvme_replay_host *h, uint32_t offset, uint64_t value, uint32_t len)
 {
 	uint8_t bytes[8];
 
@@ -83,7 +83,8 @@ void bf_nvme_host_write(struct bf_nvme_host *h, uint32_t offset, uint64_t value,
 	h->bar->mmio->write(h->bar, offset, bytes, len);
 }
 
-static int make_memory(struct bf_nvme_host *h, struct bf_nvme_host_queue *q, uint32_t qid, uint32_t entries)
+static int make_memory(struct bf_nvme_replay_host *h, struct bf_nvme_replay_host_queue *q, uint32_t qid,
+		       uint32_t entries)
 {
 	char name[24];
 	int rc = 0;
@@ -100,46 +101,46 @@ static int make_memory(struct bf_nvme_host *h, struct bf_nvme_host_queue *q, uin
 	return rc;
 }
 
-int bf_nvme_host_prepare(struct bf_nvme_host *h)
+int bf_nvme_replay_host_prepare(struct bf_nvme_replay_host *h)
 {
-	struct bf_nvme_host_queue *q = &h->queue[0];
+	struct bf_nvme_replay_host_queue *q = &h->queue[0];
 	int rc = make_memory(h, q, 0, ADMIN_ENTRIES);
 
 	if (rc)
 		return rc;
-	bf_nvme_host_write(h, BF_NVME_AQA, (ADMIN_ENTRIES - 1) << 16 | (ADMIN_ENTRIES - 1), 4);
-	bf_nvme_host_write(h, BF_NVME_ASQ, q->sq->va, 8);
-	bf_nvme_host_write(h, BF_NVME_ACQ, q->cq->va, 8);
+	bf_nvme_replay_host_write(h, BF_NVME_AQA, (ADMIN_ENTRIES - 1) << 16 | (ADMIN_ENTRIES - 1), 4);
+	bf_nvme_replay_host_write(h, BF_NVME_ASQ, q->sq->va, 8);
+	bf_nvme_replay_host_write(h, BF_NVME_ACQ, q->cq->va, 8);
 	return 0;
 }
 
-int bf_nvme_host_enable(struct bf_nvme_host *h)
+int bf_nvme_replay_host_enable(struct bf_nvme_replay_host *h)
 {
-	struct bf_nvme_host_queue *q = &h->queue[0];
-	int rc = bf_nvme_host_prepare(h);
+	struct bf_nvme_replay_host_queue *q = &h->queue[0];
+	int rc = bf_nvme_replay_host_prepare(h);
 
 	if (rc)
 		return rc;
-	bf_nvme_host_write(h, BF_NVME_CC, CC_USUAL | 1, 4);
+	bf_nvme_replay_host_write(h, BF_NVME_CC, CC_USUAL | 1, 4);
 	bf_sim_run(h->sim, BF_NEVER);
-	if (!(bf_nvme_host_read(h, BF_NVME_CSTS, 4) & BF_NVME_CSTS_RDY))
+	if (!(bf_nvme_replay_host_read(h, BF_NVME_CSTS, 4) & BF_NVME_CSTS_RDY))
 		return bf_fail(&h->sim->error, -EIO, "the controller does not become ready");
 	q->ready = true;
 	return 0;
 }
 
-void bf_nvme_host_post(struct bf_nvme_host *h, uint32_t qid, const struct bf_nvme_sqe *sqe)
+void bf_nvme_replay_host_post(struct bf_nvme_replay_host *h, uint32_t qid, const struct bf_nvme_sqe *sqe)
 {
-	struct bf_nvme_host_queue *q = &h->queue[qid];
+	struct bf_nvme_replay_host_queue *q = &h->queue[qid];
 
 	memcpy(q->sq->bytes + (uint64_t)q->tail * sizeof(*sqe), sqe, sizeof(*sqe));
 	q->tail = (q->tail + 1) % q->entries;
-	bf_nvme_host_write(h, bf_nvme_sq_doorbell(qid, 0), q->tail, 4);
+	bf_nvme_replay_host_write(h, bf_nvme_sq_doorbell(qid, 0), q->tail, 4);
 }
 
-bool bf_nvme_host_poll(struct bf_nvme_host *h, uint32_t qid, struct bf_nvme_cqe *out)
+bool bf_nvme_replay_host_poll(struct bf_nvme_replay_host *h, uint32_t qid, struct bf_nvme_cqe *out)
 {
-	struct bf_nvme_host_queue *q = &h->queue[qid];
+	struct bf_nvme_replay_host_queue *q = &h->queue[qid];
 	const uint8_t *slot = q->cq->bytes + (uint64_t)q->head * sizeof(*out);
 
 	bf_sim_run(h->sim, BF_NEVER);
@@ -151,18 +152,18 @@ bool bf_nvme_host_poll(struct bf_nvme_host *h, uint32_t qid, struct bf_nvme_cqe 
 		q->head = 0;
 		q->phase ^= 1;
 	}
-	bf_nvme_host_write(h, bf_nvme_cq_doorbell(qid, 0), q->head, 4);
+	bf_nvme_replay_host_write(h, bf_nvme_cq_doorbell(qid, 0), q->head, 4);
 	return true;
 }
 
-static int own_command(struct bf_nvme_host *h, struct bf_nvme_sqe *sqe)
+static int own_command(struct bf_nvme_replay_host *h, struct bf_nvme_sqe *sqe)
 {
 	struct bf_nvme_cqe cqe;
 	uint16_t cid = h->cid++;
 
 	sqe->cid = bf_to_le16(cid);
-	bf_nvme_host_post(h, 0, sqe);
-	while (bf_nvme_host_poll(h, 0, &cqe)) {
+	bf_nvme_replay_host_post(h, 0, sqe);
+	while (bf_nvme_replay_host_poll(h, 0, &cqe)) {
 		if (bf_le16(cqe.cid) != cid)
 			continue;
 		return bf_le16(cqe.status) >> 1
@@ -173,9 +174,9 @@ static int own_command(struct bf_nvme_host *h, struct bf_nvme_sqe *sqe)
 	return bf_fail(&h->sim->error, -EIO, "command 0x%02x of the set-up did not end", sqe->opcode);
 }
 
-int bf_nvme_host_queue(struct bf_nvme_host *h, uint32_t qid, uint32_t entries, bool create)
+int bf_nvme_replay_host_queue(struct bf_nvme_replay_host *h, uint32_t qid, uint32_t entries, bool create)
 {
-	struct bf_nvme_host_queue *q = &h->queue[qid];
+	struct bf_nvme_replay_host_queue *q = &h->queue[qid];
 	struct bf_nvme_sqe cq = { .opcode = BF_NVME_ADM_CREATE_CQ }, sq = { .opcode = BF_NVME_ADM_CREATE_SQ };
 	int rc = make_memory(h, q, qid, entries);
 
@@ -193,7 +194,7 @@ int bf_nvme_host_queue(struct bf_nvme_host *h, uint32_t qid, uint32_t entries, b
 	return rc;
 }
 
-void bf_nvme_host_data(struct bf_nvme_host *h, struct bf_nvme_sqe *sqe, uint64_t len)
+void bf_nvme_replay_host_data(struct bf_nvme_replay_host *h, struct bf_nvme_sqe *sqe, uint64_t len)
 {
 	const uint64_t base = h->scratch->va, pages = (len + BF_PAGE - 1) / BF_PAGE;
 

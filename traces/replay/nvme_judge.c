@@ -1,32 +1,32 @@
 /* What a difference between a captured completion and the model's means. */
 #include "traces/replay/nvme_internal.h"
 
-const char *bf_nvme_verdict_name(enum bf_nvme_verdict v)
+const char *bf_nvme_replay_verdict_name(enum bf_nvme_replay_verdict v)
 {
-	static const char *const names[BF_NVME_VERDICTS] = {
-		[BF_NVME_SAME] = "same",
-		[BF_NVME_STATUS_DIFFERS] = "status differs",
-		[BF_NVME_RESULT_DIFFERS] = "register differs",
-		[BF_NVME_HEAD_DIFFERS] = "head differs",
-		[BF_NVME_NO_COMPLETION] = "no completion",
-		[BF_NVME_REORDERED] = "other order",
-		[BF_NVME_DEVICE_OWN] = "device's own",
-		[BF_NVME_OPTIONAL] = "optional",
-		[BF_NVME_ORPHAN] = "command not in the trace",
-		[BF_NVME_NOT_SENT] = "not sent",
+	static const char *const names[BF_NVME_REPLAY_VERDICTS] = {
+		[BF_NVME_REPLAY_SAME] = "same",
+		[BF_NVME_REPLAY_STATUS_DIFFERS] = "status differs",
+		[BF_NVME_REPLAY_RESULT_DIFFERS] = "register differs",
+		[BF_NVME_REPLAY_HEAD_DIFFERS] = "head differs",
+		[BF_NVME_REPLAY_NO_COMPLETION] = "no completion",
+		[BF_NVME_REPLAY_REORDERED] = "other order",
+		[BF_NVME_REPLAY_DEVICE_OWN] = "device's own",
+		[BF_NVME_REPLAY_OPTIONAL] = "optional",
+		[BF_NVME_REPLAY_ORPHAN] = "command not in the trace",
+		[BF_NVME_REPLAY_NOT_SENT] = "not sent",
 	};
 
-	return (size_t)v < BF_NVME_VERDICTS ? names[v] : "?";
+	return (size_t)v < BF_NVME_REPLAY_VERDICTS ? names[v] : "?";
 }
 
-bool bf_nvme_verdict_bad(enum bf_nvme_verdict v)
+bool bf_nvme_replay_verdict_bad(enum bf_nvme_replay_verdict v)
 {
-	return v == BF_NVME_STATUS_DIFFERS || v == BF_NVME_RESULT_DIFFERS || v == BF_NVME_HEAD_DIFFERS ||
-	       v == BF_NVME_NO_COMPLETION;
+	return v == BF_NVME_REPLAY_STATUS_DIFFERS || v == BF_NVME_REPLAY_RESULT_DIFFERS ||
+	       v == BF_NVME_REPLAY_HEAD_DIFFERS || v == BF_NVME_REPLAY_NO_COMPLETION;
 }
 
 /* Faults inside of the captured device, and what Linux makes up when it gives up on one (host path errors). */
-bool bf_nvme_device_own(uint32_t status)
+bool bf_nvme_replay_device_own(uint32_t status)
 {
 	const uint32_t code = status & 0x7ff;
 
@@ -42,7 +42,7 @@ static bool refuses(uint32_t status)
 }
 
 /* Commands and pages that a controller may lack: everything but what each must have since version 1.0. */
-static bool is_optional(const struct bf_ftrace_event *ev, const struct bf_nvme_flight *f)
+static bool is_optional(const struct bf_ftrace_event *ev, const struct bf_nvme_replay_flight *f)
 {
 	const uint32_t cdw10 = bf_le32(f->sqe.cdw10);
 	const bool directive = f->opcode == BF_NVME_IO_WRITE && (bf_le32(f->sqe.cdw12) >> 20 & 0xf) != 0;
@@ -64,26 +64,28 @@ static bool is_optional(const struct bf_ftrace_event *ev, const struct bf_nvme_f
 }
 
 /* CAP and VS are what the device is; the rest is what it does. */
-enum bf_nvme_verdict bf_nvme_judge_register(const struct bf_nvme_flight *f, uint64_t captured)
+enum bf_nvme_replay_verdict bf_nvme_replay_judge_register(const struct bf_nvme_replay_flight *f, uint64_t captured)
 {
 	const uint32_t offset = bf_le32(f->sqe.cdw11);
 
-	if (f->fctype != BF_NVME_FABRICS_GET || f->result == captured)
-		return BF_NVME_SAME;
-	return offset == BF_NVME_CAP || offset == BF_NVME_VS ? BF_NVME_DEVICE_OWN : BF_NVME_RESULT_DIFFERS;
+	if (f->fctype != BF_NVME_REPLAY_FABRICS_GET || f->result == captured)
+		return BF_NVME_REPLAY_SAME;
+	return offset == BF_NVME_CAP || offset == BF_NVME_VS ? BF_NVME_REPLAY_DEVICE_OWN
+							     : BF_NVME_REPLAY_RESULT_DIFFERS;
 }
 
-enum bf_nvme_verdict bf_nvme_judge_status(const struct bf_ftrace_event *ev, const struct bf_nvme_flight *f)
+enum bf_nvme_replay_verdict bf_nvme_replay_judge_status(const struct bf_ftrace_event *ev,
+							const struct bf_nvme_replay_flight *f)
 {
 	/* More points at the error log, which devices fill as they like; CRD at delays that only some have. */
 	const uint32_t mine = f->status & 0x47ff, theirs = ev->complete.status & 0x47ff;
 
 	if (mine == theirs)
-		return BF_NVME_SAME;
-	if (bf_nvme_device_own(theirs))
-		return BF_NVME_DEVICE_OWN;
+		return BF_NVME_REPLAY_SAME;
+	if (bf_nvme_replay_device_own(theirs))
+		return BF_NVME_REPLAY_DEVICE_OWN;
 	if ((refuses(mine) || refuses(theirs)) && is_optional(ev, f))
-		return BF_NVME_OPTIONAL;
+		return BF_NVME_REPLAY_OPTIONAL;
 	/* Whether a retry is useless is the device's opinion; the code is not. */
-	return (mine & 0x7ff) == (theirs & 0x7ff) ? BF_NVME_SAME : BF_NVME_STATUS_DIFFERS;
+	return (mine & 0x7ff) == (theirs & 0x7ff) ? BF_NVME_REPLAY_SAME : BF_NVME_REPLAY_STATUS_DIFFERS;
 }

@@ -14,17 +14,17 @@
  * Fills in Identify Controller, Identify Namespace 1, the SMART log (twice: both textual forms read the same bytes) and
  * the newest entry of the error log, provoked by an unknown command. 0 or a negative errno with `err` set.
  */
-int bf_nvme_own_texts(uint8_t out[BF_NVME_TEXTS][4096], struct bf_error *err);
+int bf_nvme_replay_own_texts(uint8_t out[BF_NVME_TEXTS][4096], struct bf_error *err);
 
 /* A controller that nobody has enabled yet. Accesses are of 4 or 8 bytes and take effect at once. One thread. */
-struct bf_nvme_own_host;
-int bf_nvme_own_open(struct bf_nvme_own_host **out, struct bf_error *err);
-void bf_nvme_own_close(struct bf_nvme_own_host *h);
-uint64_t bf_nvme_own_read(struct bf_nvme_own_host *h, uint32_t offset, uint32_t len);
+struct bf_nvme_replay_own_host;
+int bf_nvme_replay_own_open(struct bf_nvme_replay_own_host **out, struct bf_error *err);
+void bf_nvme_replay_own_close(struct bf_nvme_replay_own_host *h);
+uint64_t bf_nvme_replay_own_read(struct bf_nvme_replay_own_host *h, uint32_t offset, uint32_t len);
 
 /*
  * Queue base addresses and sizes keep those of the host's own memory: a capture's lie in a machine that is not there.
  */
-void bf_nvme_own_write(struct bf_nvme_own_host *h, uint32_t offset, uint64_t value, uint32_t len);
+void bf_nvme_replay_own_write(struct bf_nvme_replay_own_host *h, uint32_t offset, uint64_t value, uint32_t len);
 
 #endif

@@ -34,7 +34,7 @@ struct replay {
 	struct bf_error *err;
 };
 
-const char *bf_sdma_fate_name(enum bf_sdma_fate f)
+const char *bf_sdma_replay_fate_name(enum bf_sdma_replay_fate f)
 {
 	static const char *const names[] = { "executed", "stopped the queue", "waits", "not reached" };
 

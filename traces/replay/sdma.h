@@ -23,13 +23,13 @@ struct bf_sdma_replay_opts {
 	struct bf_sink *sink; /* borrowed; may be NULL */
 };
 
-enum bf_sdma_fate { BF_SDMA_EXECUTED, BF_SDMA_STOPPED, BF_SDMA_WAITING, BF_SDMA_NOT_REACHED };
+enum bf_sdma_replay_fate { BF_SDMA_EXECUTED, BF_SDMA_STOPPED, BF_SDMA_WAITING, BF_SDMA_NOT_REACHED };
 
 struct bf_sdma_replayed {
 	uint32_t place; /* in the ring, in dwords */
 	uint32_t dwords;
 	struct bf_sdma_packet packet;
-	enum bf_sdma_fate fate;
+	enum bf_sdma_replay_fate fate;
 };
 
 struct bf_sdma_replay_result {
@@ -50,6 +50,6 @@ int bf_sdma_replay_run(const struct bf_sdma_dump *d, const struct bf_sdma_replay
 		       struct bf_sdma_replay_result **out, struct bf_error *err);
 void bf_sdma_replay_free(struct bf_sdma_replay_result *r);
 
-const char *bf_sdma_fate_name(enum bf_sdma_fate f); /* "executed", "stopped the queue", ... */
+const char *bf_sdma_replay_fate_name(enum bf_sdma_replay_fate f); /* "executed", "stopped the queue", ... */
 
 #endif

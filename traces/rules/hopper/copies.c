@@ -11,9 +11,9 @@ const struct bf_hopper_copy *bf_hopper_copy(const struct bf_hopper_run *run, uin
 	return c->set && c->rec.copy == number ? c : NULL;
 }
 
-static const struct bf_hopper_sm *sm_at(struct bf_hopper_run *run, uint64_t va)
+static const struct bf_hopper_rule_sm *sm_at(struct bf_hopper_run *run, uint64_t va)
 {
-	const struct bf_hopper_sm *s = run->sm[run->store_sm];
+	const struct bf_hopper_rule_sm *s = run->sm[run->store_sm];
 
 	if (s && va - s->va < s->bytes)
 		return s;
@@ -29,7 +29,7 @@ static const struct bf_hopper_sm *sm_at(struct bf_hopper_run *run, uint64_t va)
 const struct bf_hopper_copy *bf_hopper_overwrites(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_hopper_run *run = bf_hopper_run(r);
-	const struct bf_hopper_sm *s = run->nreading ? sm_at(run, e->store.va) : NULL;
+	const struct bf_hopper_rule_sm *s = run->nreading ? sm_at(run, e->store.va) : NULL;
 	const struct bf_hopper_copy *first = NULL;
 
 	for (uint32_t i = 0; s && i < run->nreading; i++) {
@@ -141,7 +141,7 @@ void bf_hopper_note_bulk_end(struct bf_hopper_run *run, const struct bf_seen *e)
 void bf_hopper_note_region(struct bf_hopper_run *run, const struct bf_seen *e)
 {
 	static const char prefix[] = "shared memory of sm";
-	struct bf_hopper_sm *s;
+	struct bf_hopper_rule_sm *s;
 	char name[64];
 
 	if (strncmp(bf_seen_text(e, "name", name, sizeof(name)), prefix, sizeof(prefix) - 1) != 0)
@@ -164,7 +164,7 @@ void bf_hopper_note_async(struct bf_rules *r, struct bf_hopper_run *run, const s
 {
 	const uint32_t sm = bf_hopper_sm_of(r, run, e->actor);
 	struct bf_hopper_now *n = &run->now;
-	struct bf_hopper_sm *s = bf_hopper_make_sm(run, sm);
+	struct bf_hopper_rule_sm *s = bf_hopper_make_sm(run, sm);
 	const struct bf_hopper_block *block;
 	struct bf_hopper_warp *w;
 

@@ -82,7 +82,7 @@ struct bf_hopper_warp {
 	uint32_t block, rank, warp, waits, meets, ended, at;
 };
 
-struct bf_hopper_sm {
+struct bf_hopper_rule_sm {
 	struct bf_hopper_warp warp[BF_HOPPER_SLOTS];
 	uint32_t block[32], nblocks;
 	uint64_t ops, misses; /* of the barrier cache */
@@ -97,8 +97,8 @@ struct bf_hopper_copy {
 };
 
 struct bf_hopper_run {
-	struct bf_hopper_sm *sm[BF_HOPPER_SMS]; /* owned */
-	struct bf_hopper_block *blocks;         /* owned */
+	struct bf_hopper_rule_sm *sm[BF_HOPPER_SMS]; /* owned */
+	struct bf_hopper_block *blocks;              /* owned */
 	uint32_t nblocks;
 	uint32_t actor, actor_sm; /* the last one looked up */
 	struct bf_hopper_copy copies[BF_HOPPER_COPIES];

@@ -10,7 +10,7 @@
 uint32_t bf_hopper_sm_of(struct bf_rules *r, struct bf_hopper_run *run, uint32_t actor);
 
 /* An SM, made when it is new; NULL for a number out of range or on lack of memory. */
-struct bf_hopper_sm *bf_hopper_make_sm(struct bf_hopper_run *run, uint32_t sm);
+struct bf_hopper_rule_sm *bf_hopper_make_sm(struct bf_hopper_run *run, uint32_t sm);
 
 /* The block that has a slot of an SM, or had it last. */
 const struct bf_hopper_block *bf_hopper_block_of(const struct bf_hopper_run *run, uint32_t sm, uint32_t slot);

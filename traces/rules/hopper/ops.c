@@ -130,7 +130,7 @@ void bf_hopper_note_op(struct bf_rules *r, struct bf_hopper_run *run, const stru
 	const struct bf_seen_hopper_op *o = &e->hopper_op;
 	const uint32_t sm = bf_hopper_sm_of(r, run, e->actor);
 	struct bf_hopper_now *n = &run->now;
-	struct bf_hopper_sm *s = bf_hopper_make_sm(run, sm);
+	struct bf_hopper_rule_sm *s = bf_hopper_make_sm(run, sm);
 	struct bf_hopper_barrier *b;
 
 	*n = (struct bf_hopper_now){ .queue = s ? bf_hopper_make_barrier(r, run, sm, (uint32_t)o->address) : NULL };

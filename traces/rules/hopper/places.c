@@ -21,7 +21,7 @@ struct bf_hopper_warp *bf_hopper_warp(const struct bf_hopper_run *run, uint32_t 
 /* The block that has a slot of an SM, or had it last. */
 const struct bf_hopper_block *bf_hopper_block_of(const struct bf_hopper_run *run, uint32_t sm, uint32_t slot)
 {
-	const struct bf_hopper_sm *s = sm < BF_HOPPER_SMS ? run->sm[sm] : NULL;
+	const struct bf_hopper_rule_sm *s = sm < BF_HOPPER_SMS ? run->sm[sm] : NULL;
 	const struct bf_hopper_block *best = NULL;
 
 	for (uint32_t i = 0; s && i < s->nblocks; i++) {
@@ -35,7 +35,7 @@ const struct bf_hopper_block *bf_hopper_block_of(const struct bf_hopper_run *run
 
 static const struct bf_hopper_block *block_at(const struct bf_hopper_run *run, uint32_t sm, uint32_t address)
 {
-	const struct bf_hopper_sm *s = sm < BF_HOPPER_SMS ? run->sm[sm] : NULL;
+	const struct bf_hopper_rule_sm *s = sm < BF_HOPPER_SMS ? run->sm[sm] : NULL;
 
 	for (uint32_t i = s ? s->nblocks : 0; i-- > 0;)
 		if (address - run->blocks[s->block[i]].base < run->blocks[s->block[i]].bytes)
@@ -67,7 +67,7 @@ struct bf_hopper_text bf_hopper_warp_text(const struct bf_hopper_run *run, uint3
 }
 bool bf_hopper_clustered(const struct bf_hopper_run *run, uint32_t sm)
 {
-	const struct bf_hopper_sm *s = sm < BF_HOPPER_SMS ? run->sm[sm] : NULL;
+	const struct bf_hopper_rule_sm *s = sm < BF_HOPPER_SMS ? run->sm[sm] : NULL;
 
 	for (uint32_t i = 0; s && i < s->nblocks; i++) {
 		const uint32_t number = s->block[i];
@@ -94,12 +94,12 @@ uint32_t bf_hopper_sm_of(struct bf_rules *r, struct bf_hopper_run *run, uint32_t
 	return run->actor_sm;
 }
 
-struct bf_hopper_sm *bf_hopper_make_sm(struct bf_hopper_run *run, uint32_t sm)
+struct bf_hopper_rule_sm *bf_hopper_make_sm(struct bf_hopper_run *run, uint32_t sm)
 {
 	if (sm >= BF_HOPPER_SMS)
 		return NULL;
 	if (!run->sm[sm])
-		run->sm[sm] = calloc(1, sizeof(struct bf_hopper_sm));
+		run->sm[sm] = calloc(1, sizeof(struct bf_hopper_rule_sm));
 	return run->sm[sm];
 }
 
@@ -165,7 +165,7 @@ void bf_hopper_note_block(struct bf_rules *r, struct bf_hopper_run *run, const s
 {
 	const struct bf_seen_hopper_cta *c = &e->hopper_cta;
 	const uint32_t sm = bf_hopper_sm_of(r, run, e->actor), number = (uint32_t)c->cta;
-	struct bf_hopper_sm *s = bf_hopper_make_sm(run, sm);
+	struct bf_hopper_rule_sm *s = bf_hopper_make_sm(run, sm);
 	struct bf_hopper_block *grown;
 
 	if (!s || number > 1u << 20)
@@ -204,7 +204,7 @@ void bf_hopper_note_block(struct bf_rules *r, struct bf_hopper_run *run, const s
 /* The block of an SM with that rank, the latest one. */
 const struct bf_hopper_block *bf_hopper_ranked_block(const struct bf_hopper_run *run, uint32_t sm, uint32_t rank)
 {
-	const struct bf_hopper_sm *s = sm < BF_HOPPER_SMS ? run->sm[sm] : NULL;
+	const struct bf_hopper_rule_sm *s = sm < BF_HOPPER_SMS ? run->sm[sm] : NULL;
 
 	for (uint32_t i = s ? s->nblocks : 0; i-- > 0;)
 		if (run->blocks[s->block[i]].rank == rank)

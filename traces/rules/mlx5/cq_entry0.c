@@ -19,7 +19,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 {
 	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
 	const struct state *s = bf_rule_queue_state(r, queue);
-	const struct bf_mlx5_cq *cq = bf_mlx5_find_cq(r->state, queue, q->send_cqn);
+	const struct bf_mlx5_rule_cq *cq = bf_mlx5_find_cq(r->state, queue, q->send_cqn);
 	struct bf_finding *f;
 
 	if (!complete || !cq || cq->collapsed || !cq->overrun_ignore || !q->driver_speaks || !s->slot ||

@@ -11,7 +11,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
-	const struct bf_mlx5_cq *cq = bf_mlx5_find_cq(r->state, queue, q->send_cqn);
+	const struct bf_mlx5_rule_cq *cq = bf_mlx5_find_cq(r->state, queue, q->send_cqn);
 	struct bf_finding *f;
 
 	(void)complete;

@@ -6,14 +6,14 @@
 
 #define BF_MLX5_CQS 1024u
 
-struct bf_mlx5_cq {
+struct bf_mlx5_rule_cq {
 	uint32_t pe, unit, cqn, cqes;
 	bool known, collapsed, overrun_ignore;
 };
 
 /* By hash; of two that share a place the later one is kept. */
 struct bf_mlx5_cqs {
-	struct bf_mlx5_cq cq[BF_MLX5_CQS];
+	struct bf_mlx5_rule_cq cq[BF_MLX5_CQS];
 };
 
 static inline uint32_t bf_mlx5_cq_place(uint64_t pe, uint64_t unit, uint64_t cqn)
@@ -24,20 +24,20 @@ static inline uint32_t bf_mlx5_cq_place(uint64_t pe, uint64_t unit, uint64_t cqn
 static inline void bf_mlx5_note_cq(struct bf_mlx5_cqs *s, const struct bf_seen *e)
 {
 	s->cq[bf_mlx5_cq_place(e->pe, e->unit, e->cq_config.cqn)] =
-	    (struct bf_mlx5_cq){ .pe = e->pe,
-				 .unit = e->unit,
-				 .cqn = (uint32_t)e->cq_config.cqn,
-				 .cqes = (uint32_t)e->cq_config.cqes,
-				 .known = true,
-				 .collapsed = e->cq_config.collapsed != 0,
-				 .overrun_ignore = e->cq_config.overrun_ignore != 0 };
+	    (struct bf_mlx5_rule_cq){ .pe = e->pe,
+				      .unit = e->unit,
+				      .cqn = (uint32_t)e->cq_config.cqn,
+				      .cqes = (uint32_t)e->cq_config.cqes,
+				      .known = true,
+				      .collapsed = e->cq_config.collapsed != 0,
+				      .overrun_ignore = e->cq_config.overrun_ignore != 0 };
 }
 
 /* That of a queue pair's device; NULL: nothing is known of it. */
-static inline const struct bf_mlx5_cq *bf_mlx5_find_cq(const struct bf_mlx5_cqs *s, const struct bf_rule_queue *of,
-						       uint32_t cqn)
+static inline const struct bf_mlx5_rule_cq *bf_mlx5_find_cq(const struct bf_mlx5_cqs *s, const struct bf_rule_queue *of,
+							    uint32_t cqn)
 {
-	const struct bf_mlx5_cq *cq = &s->cq[bf_mlx5_cq_place(of->pe, of->unit, cqn)];
+	const struct bf_mlx5_rule_cq *cq = &s->cq[bf_mlx5_cq_place(of->pe, of->unit, cqn)];
 
 	return cq->known && cq->pe == of->pe && cq->unit == of->unit && cq->cqn == cqn ? cq : NULL;
 }

@@ -25,7 +25,7 @@ static void on_captured(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_fetch *w = &bf_mlx5_of(e->queue)->fetch;
+	const struct bf_mlx5_rule_fetch *w = &bf_mlx5_of(e->queue)->fetch;
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_capture_wqe) {

@@ -29,7 +29,7 @@ struct run {
 
 static void note_fetch(struct state *s, const struct bf_mlx5_queue *q, const struct bf_seen *e)
 {
-	const struct bf_mlx5_fetch *w = &q->fetch;
+	const struct bf_mlx5_rule_fetch *w = &q->fetch;
 
 	if (e->wqe_fetch.opcode == BF_MLX5_OP_RDMA_READ && w->own.index == w->index + 1) {
 		const uint32_t place = w->own.actor % THREADS;

@@ -221,7 +221,7 @@ static const struct bf_store *late_part(struct bf_rules *r, const struct bf_mlx5
 	return NULL;
 }
 
-static enum bf_mlx5_fetched judge(struct bf_rules *r, struct bf_mlx5_queue *q, struct bf_mlx5_fetch *f,
+static enum bf_mlx5_fetched judge(struct bf_rules *r, struct bf_mlx5_queue *q, struct bf_mlx5_rule_fetch *f,
 				  const struct bf_seen *e)
 {
 	const bool wrong = e->wqe_fetch.verdict != 0;
@@ -251,10 +251,10 @@ static enum bf_mlx5_fetched judge(struct bf_rules *r, struct bf_mlx5_queue *q, s
 
 static void note_fetch(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
 {
-	struct bf_mlx5_fetch *f = &q->fetch;
+	struct bf_mlx5_rule_fetch *f = &q->fetch;
 	const struct bf_sample *x = NULL;
 
-	*f = (struct bf_mlx5_fetch){
+	*f = (struct bf_mlx5_rule_fetch){
 		.index = q->fetched + (uint16_t)(e->wqe_fetch.index - (uint16_t)q->fetched),
 		.blocks = (uint32_t)e->wqe_fetch.wqebbs,
 		.sampled_ps = e->time_ps,

@@ -47,7 +47,7 @@ enum bf_mlx5_fetched {
 	BF_MLX5_FETCHED_OTHER,       /* the device says its bytes are not those that belong there */
 };
 
-struct bf_mlx5_fetch {
+struct bf_mlx5_rule_fetch {
 	uint64_t index;
 	uint32_t blocks;
 	enum bf_mlx5_fetched what;
@@ -79,9 +79,9 @@ struct bf_mlx5_queue {
 	uint64_t sq;                /* where the device has the ring; 0: not known */
 	struct bf_mlx5_slot *slots; /* owned */
 	uint32_t depth;
-	bool driver_speaks;         /* it says which entries it has built */
-	uint64_t fetched;           /* entries below have been fetched */
-	struct bf_mlx5_fetch fetch; /* the last one */
+	bool driver_speaks;              /* it says which entries it has built */
+	uint64_t fetched;                /* entries below have been fetched */
+	struct bf_mlx5_rule_fetch fetch; /* the last one */
 	/* The doorbell record as the device read it last. */
 	struct {
 		uint64_t at_ps, sampled_ps, record;

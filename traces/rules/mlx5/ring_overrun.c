@@ -25,7 +25,7 @@ static void on_build(struct bf_rule_run *r, const struct bf_seen *e)
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
-	const struct bf_mlx5_fetch *w = &q->fetch;
+	const struct bf_mlx5_rule_fetch *w = &q->fetch;
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_ibgda_build) {

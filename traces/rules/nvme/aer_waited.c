@@ -5,8 +5,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
-	const struct bf_nvme_command *waits = NULL;
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(e->queue);
+	const struct bf_nvme_rule_command *waits = NULL;
 	struct bf_finding *f;
 
 	if (e->nvm_timeout.qid)

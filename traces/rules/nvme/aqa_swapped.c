@@ -4,7 +4,7 @@
 
 static void on_fetch(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(e->queue);
 	struct bf_finding *f;
 
 	/* Exchanged they are only if each queue has the other one's size. */
@@ -21,7 +21,7 @@ static void on_fetch(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(e->queue);
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_nvme_fetch) {

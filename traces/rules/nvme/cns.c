@@ -5,15 +5,15 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_answer *a = bf_nvme_refused(r, true);
+	const struct bf_nvme_rule_answer *a = bf_nvme_rule_refused(r, true);
 	struct bf_finding *f;
 
 	if (!a || !(a->entry[0] == BF_NVME_ADM_IDENTIFY &&
 		    (a->code == BF_NVME_SC_INVALID_FIELD || a->code == BF_NVME_SC_INVALID_OPCODE)))
 		return;
-	f = bf_nvme_find_refused(r, e, a);
+	f = bf_nvme_rule_find_refused(r, e, a);
 	if (f)
-		bf_finding_say(f, "Identify with CNS %02" PRIx32 "h was refused", bf_nvme_dword(a, 10) & 0xff);
+		bf_finding_say(f, "Identify with CNS %02" PRIx32 "h was refused", bf_nvme_rule_dword(a, 10) & 0xff);
 }
 
 const struct bf_rule bf_rule_nvme_cns = {
@@ -33,7 +33,7 @@ const struct bf_rule bf_rule_nvme_cns = {
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = BF_SEES(nvme_completion),
-	.when = BF_NVME_REFUSED,
+	.when = BF_NVME_RULE_REFUSED,
 	.whens = 1,
 	.on = on,
 };

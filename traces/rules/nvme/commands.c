@@ -7,41 +7,41 @@
 
 #include "traces/rules/nvme/nvme.h"
 
-static uint16_t cid_of(const struct bf_nvme_command *c)
+static uint16_t cid_of(const struct bf_nvme_rule_command *c)
 {
 	return bf_get_le16(c->entry + 2);
 }
 
 /* The link to the command in place `i`. */
-static uint32_t *link_to(struct bf_nvme_queue *q, uint32_t i)
+static uint32_t *link_to(struct bf_nvme_rule_queue *q, uint32_t i)
 {
-	uint32_t *link = &q->by_cid[cid_of(&q->commands[i]) % BF_NVME_CIDS];
+	uint32_t *link = &q->by_cid[cid_of(&q->commands[i]) % BF_NVME_RULE_CIDS];
 
 	while (*link != i + 1)
 		link = &q->commands[*link - 1].next;
 	return link;
 }
 
-struct bf_nvme_command *bf_nvme_command(const struct bf_nvme_queue *q, uint16_t cid)
+struct bf_nvme_rule_command *bf_nvme_rule_command(const struct bf_nvme_rule_queue *q, uint16_t cid)
 {
-	uint32_t i = q->by_cid[cid % BF_NVME_CIDS];
+	uint32_t i = q->by_cid[cid % BF_NVME_RULE_CIDS];
 
 	while (i && cid_of(&q->commands[i - 1]) != cid)
 		i = q->commands[i - 1].next;
 	return i ? &q->commands[i - 1] : NULL;
 }
 
-struct bf_nvme_command *bf_nvme_command_begin(struct bf_nvme_queue *q, const uint8_t *entry)
+struct bf_nvme_rule_command *bf_nvme_rule_command_begin(struct bf_nvme_rule_queue *q, const uint8_t *entry)
 {
-	struct bf_nvme_command *c;
+	struct bf_nvme_rule_command *c;
 	uint32_t *head;
 
 	/* More than a queue has identifiers: the stream tells of no completions. */
-	if (q->in_flight == BF_NVME_QUEUE_MAX)
-		bf_nvme_commands_end(q);
+	if (q->in_flight == BF_NVME_RULE_QUEUE_MAX)
+		bf_nvme_rule_commands_end(q);
 	if (q->in_flight == q->ncommands) {
 		const uint32_t n = q->ncommands ? 2 * q->ncommands : 32;
-		struct bf_nvme_command *grown = realloc(q->commands, n * sizeof(*grown));
+		struct bf_nvme_rule_command *grown = realloc(q->commands, n * sizeof(*grown));
 
 		if (!grown)
 			return NULL;
@@ -49,8 +49,8 @@ struct bf_nvme_command *bf_nvme_command_begin(struct bf_nvme_queue *q, const uin
 		q->ncommands = n;
 	}
 	c = &q->commands[q->in_flight];
-	memcpy(c->entry, entry, BF_NVME_ENTRY);
-	head = &q->by_cid[cid_of(c) % BF_NVME_CIDS];
+	memcpy(c->entry, entry, BF_NVME_RULE_ENTRY);
+	head = &q->by_cid[cid_of(c) % BF_NVME_RULE_CIDS];
 	c->next = *head;
 	*head = ++q->in_flight;
 	if (q->in_flight > q->most_in_flight)
@@ -58,9 +58,9 @@ struct bf_nvme_command *bf_nvme_command_begin(struct bf_nvme_queue *q, const uin
 	return c;
 }
 
-const struct bf_nvme_command *bf_nvme_command_end(struct bf_nvme_queue *q, uint16_t cid)
+const struct bf_nvme_rule_command *bf_nvme_rule_command_end(struct bf_nvme_rule_queue *q, uint16_t cid)
 {
-	struct bf_nvme_command *c = bf_nvme_command(q, cid), *last, ended;
+	struct bf_nvme_rule_command *c = bf_nvme_rule_command(q, cid), *last, ended;
 
 	if (!c)
 		return NULL;
@@ -76,7 +76,7 @@ const struct bf_nvme_command *bf_nvme_command_end(struct bf_nvme_queue *q, uint1
 	return last;
 }
 
-void bf_nvme_commands_end(struct bf_nvme_queue *q)
+void bf_nvme_rule_commands_end(struct bf_nvme_rule_queue *q)
 {
 	q->in_flight = 0;
 	memset(q->by_cid, 0, sizeof(q->by_cid));

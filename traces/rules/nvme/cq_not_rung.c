@@ -4,14 +4,15 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_CQ_NOT_RUNG) ? bf_rule_find(r, e, e->queue) : NULL;
+	struct bf_finding *f =
+	    bf_nvme_rule_stuck_for(r, BF_NVME_RULE_STUCK_CQ_NOT_RUNG) ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (!f)
 		return;
 	bf_finding_say(f, "the controller holds completions back because CQ %" PRIu64 " is full: the driver %s",
 		       e->nvm_timeout.qid,
-		       bf_nvme_of(e->queue)->cq_rung ? "has not rung its head doorbell for what it took"
-						     : "never rang its head doorbell");
+		       bf_nvme_rule_of(e->queue)->cq_rung ? "has not rung its head doorbell for what it took"
+							  : "never rang its head doorbell");
 }
 
 const struct bf_rule bf_rule_nvme_cq_not_rung = {

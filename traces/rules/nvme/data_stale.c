@@ -11,7 +11,7 @@ struct state {
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_run *run = r->facts;
+	const struct bf_nvme_rule_run *run = r->facts;
 	struct state *s = r->state;
 	struct bf_finding *f;
 

@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(e->queue);
 	struct bf_finding *f;
 	uint32_t i = 1;
 

@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_nvme_slot *s = bf_nvme_slot(bf_nvme_of(e->queue), e->nvm_build.slot);
+	struct bf_nvme_rule_slot *s = bf_nvme_rule_slot(bf_nvme_rule_of(e->queue), e->nvm_build.slot);
 	struct bf_finding *f;
 
 	if (!s || (!s->early && s->nrung < s->nbuilt))
@@ -34,10 +34,10 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 /* Nobody has stored one since. */
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_nvme_queue *q = bf_nvme_of(queue);
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(queue);
 
 	for (uint32_t i = 0; complete && q->driver_speaks && i < q->nslots; i++) {
-		const struct bf_nvme_slot *s = &q->slots[i];
+		const struct bf_nvme_rule_slot *s = &q->slots[i];
 		struct bf_finding *f = s->early ? bf_rule_find(r, NULL, queue) : NULL;
 
 		if (!f)

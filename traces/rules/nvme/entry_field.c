@@ -5,8 +5,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
-	struct bf_finding *f = q->fetch.what == BF_NVME_FETCHED_FIELD ? bf_rule_find(r, e, e->queue) : NULL;
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(e->queue);
+	struct bf_finding *f = q->fetch.what == BF_NVME_RULE_FETCHED_FIELD ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (!f)
 		return;
@@ -35,7 +35,7 @@ const struct bf_rule bf_rule_nvme_entry_field = {
 	},
 	.rank = BF_RANK_ENTRY,
 	.records = BF_SEES(nvme_fetch),
-	.when = BF_NVME_BAD_FETCH,
+	.when = BF_NVME_RULE_BAD_FETCH,
 	.whens = 1,
 	.on = on,
 };

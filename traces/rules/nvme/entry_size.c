@@ -5,18 +5,18 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_answer *a = bf_nvme_refused(r, true);
+	const struct bf_nvme_rule_answer *a = bf_nvme_rule_refused(r, true);
 	struct bf_finding *f;
 
 	if (!a || !((a->entry[0] == BF_NVME_ADM_CREATE_SQ || a->entry[0] == BF_NVME_ADM_CREATE_CQ) &&
-		    a->code == BF_NVME_SC_INVALID_FIELD && bf_nvme_dword(a, 11) & 1))
+		    a->code == BF_NVME_SC_INVALID_FIELD && bf_nvme_rule_dword(a, 11) & 1))
 		return;
-	f = bf_nvme_find_refused(r, e, a);
+	f = bf_nvme_rule_find_refused(r, e, a);
 	if (f)
 		bf_finding_say(f,
 			       "queue %" PRIu32 " was refused with Invalid Field, and its PC, size and number are "
 			       "good: CC.IOSQES or CC.IOCQES is not 6 and 4",
-			       bf_nvme_dword(a, 10) & 0xffff);
+			       bf_nvme_rule_dword(a, 10) & 0xffff);
 }
 
 const struct bf_rule bf_rule_nvme_entry_size = {
@@ -35,7 +35,7 @@ const struct bf_rule bf_rule_nvme_entry_size = {
 	},
 	.rank = BF_RANK_SET_UP + 4,
 	.records = BF_SEES(nvme_completion),
-	.when = BF_NVME_REFUSED,
+	.when = BF_NVME_RULE_REFUSED,
 	.whens = 1,
 	.on = on,
 };

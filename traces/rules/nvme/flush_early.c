@@ -10,10 +10,10 @@ struct flush {
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(e->queue);
 	struct flush *last = bf_rule_queue_state(r, e->queue);
 
-	if (!e->nvme_fetch.sqid || e->tail_len < BF_NVME_ENTRY || e->tail[0] != BF_NVME_IO_FLUSH)
+	if (!e->nvme_fetch.sqid || e->tail_len < BF_NVME_RULE_ENTRY || e->tail[0] != BF_NVME_IO_FLUSH)
 		return;
 	*last = (struct flush){ .cid = bf_get_le16(e->tail + 2), .at_ps = e->time_ps, .record = e->number };
 	for (uint32_t i = 0; i < q->in_flight; i++)

@@ -5,18 +5,18 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_answer *a = bf_nvme_refused(r, false);
+	const struct bf_nvme_rule_answer *a = bf_nvme_rule_refused(r, false);
 	struct bf_finding *f;
 
 	if (!a || !(a->code == BF_NVME_SC_LBA_RANGE))
 		return;
-	f = bf_nvme_find_refused(r, e, a);
+	f = bf_nvme_rule_find_refused(r, e, a);
 	if (f)
 		bf_finding_say(f,
 			       "opcode %02xh asked for block %" PRIu64 " and %" PRIu32
 			       " more, which is beyond the end of the namespace",
-			       a->entry[0], (uint64_t)bf_nvme_dword(a, 11) << 32 | bf_nvme_dword(a, 10),
-			       bf_nvme_dword(a, 12) & 0xffff);
+			       a->entry[0], (uint64_t)bf_nvme_rule_dword(a, 11) << 32 | bf_nvme_rule_dword(a, 10),
+			       bf_nvme_rule_dword(a, 12) & 0xffff);
 }
 
 const struct bf_rule bf_rule_nvme_lba_range = {
@@ -36,7 +36,7 @@ const struct bf_rule bf_rule_nvme_lba_range = {
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = BF_SEES(nvme_completion),
-	.when = BF_NVME_REFUSED,
+	.when = BF_NVME_RULE_REFUSED,
 	.whens = 1,
 	.on = on,
 };

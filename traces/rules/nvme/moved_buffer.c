@@ -42,7 +42,7 @@ static void note_read(struct bf_rule_run *r, const struct bf_seen *e)
 	struct named *n = bf_rule_queue_state(r, e->queue);
 	uint32_t region;
 
-	if (e->tail_len < BF_NVME_ENTRY || e->tail[0] != BF_NVME_IO_READ || n->n == NAMED)
+	if (e->tail_len < BF_NVME_RULE_ENTRY || e->tail[0] != BF_NVME_IO_READ || n->n == NAMED)
 		return;
 	region = region_of(r->state, bf_get_le64(e->tail + 24));
 	for (uint32_t i = 0; i < n->n; i++)

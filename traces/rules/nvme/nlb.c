@@ -16,11 +16,11 @@ static void on_fault(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 
 	for (uint32_t n = 0; (queue = bf_rule_queue_at(r->rules, n)) != NULL; n++) {
-		const struct bf_nvme_queue *q =
-		    queue->family == &bf_rules_nvme && queue->number ? bf_nvme_of(queue) : NULL;
+		const struct bf_nvme_rule_queue *q =
+		    queue->family == &bf_rules_nvme && queue->number ? bf_nvme_rule_of(queue) : NULL;
 
 		for (uint32_t i = 0; q && i < q->in_flight; i++) {
-			const struct bf_nvme_command *c = &q->commands[i];
+			const struct bf_nvme_rule_command *c = &q->commands[i];
 
 			if (!moves_data(c->entry) || bf_get_le64(c->entry + 32))
 				continue;
@@ -44,15 +44,15 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_iommu_fault) {
-		if (e->iommu_fault.iova < BF_NVME_PAGE)
+		if (e->iommu_fault.iova < BF_NVME_RULE_PAGE)
 			on_fault(r, e);
 		return;
 	}
-	if (!e->nvme_fetch.sqid || e->tail_len < BF_NVME_ENTRY || !moves_data(e->tail))
+	if (!e->nvme_fetch.sqid || e->tail_len < BF_NVME_RULE_ENTRY || !moves_data(e->tail))
 		return;
 	prp1 = bf_get_le64(e->tail + 24);
 	blocks = bf_get_le16(e->tail + 48) + 1ull;
-	if (bf_get_le64(e->tail + 32) || prp1 % BF_NVME_PAGE + (blocks << 9) <= BF_NVME_PAGE)
+	if (bf_get_le64(e->tail + 32) || prp1 % BF_NVME_RULE_PAGE + (blocks << 9) <= BF_NVME_RULE_PAGE)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

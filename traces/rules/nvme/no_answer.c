@@ -4,7 +4,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_NO_ANSWER) ? bf_rule_find(r, e, e->queue) : NULL;
+	struct bf_finding *f =
+	    bf_nvme_rule_stuck_for(r, BF_NVME_RULE_STUCK_NO_ANSWER) ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (!f)
 		return;

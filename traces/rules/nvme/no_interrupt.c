@@ -19,11 +19,11 @@ static void on_timeout(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct state *s = r->state;
 	const struct vector *v = bf_rule_queue_state(r, e->queue);
-	const struct bf_nvme_slot *head = bf_nvme_slot(bf_nvme_of(e->queue), e->nvm_timeout.cq_head);
+	const struct bf_nvme_rule_slot *head = bf_nvme_rule_slot(bf_nvme_rule_of(e->queue), e->nvm_timeout.cq_head);
 	struct bf_finding *f;
 
-	if (!s->any || !v->enabled || v->number >= VECTORS || !head || !bf_nvme_stuck_for(r, BF_NVME_STUCK_UNSEEN) ||
-	    s->fired_ps[v->number] > head->posted_ps)
+	if (!s->any || !v->enabled || v->number >= VECTORS || !head ||
+	    !bf_nvme_rule_stuck_for(r, BF_NVME_RULE_STUCK_UNSEEN) || s->fired_ps[v->number] > head->posted_ps)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

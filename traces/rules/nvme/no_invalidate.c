@@ -4,8 +4,9 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_slot *head = bf_nvme_slot(bf_nvme_of(e->queue), e->nvm_timeout.cq_head);
-	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_NO_INVALIDATE) ? bf_rule_find(r, e, e->queue) : NULL;
+	const struct bf_nvme_rule_slot *head = bf_nvme_rule_slot(bf_nvme_rule_of(e->queue), e->nvm_timeout.cq_head);
+	struct bf_finding *f =
+	    bf_nvme_rule_stuck_for(r, BF_NVME_RULE_STUCK_NO_INVALIDATE) ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (!f || !head)
 		return;

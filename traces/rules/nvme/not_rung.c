@@ -4,8 +4,9 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
-	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_NOT_RUNG) ? bf_rule_find(r, e, e->queue) : NULL;
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(e->queue);
+	struct bf_finding *f =
+	    bf_nvme_rule_stuck_for(r, BF_NVME_RULE_STUCK_NOT_RUNG) ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (!f)
 		return;

@@ -5,16 +5,17 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_answer *admin = bf_nvme_refused(r, true), *a = admin ? admin : bf_nvme_refused(r, false);
+	const struct bf_nvme_rule_answer *admin = bf_nvme_rule_refused(r, true),
+					 *a = admin ? admin : bf_nvme_rule_refused(r, false);
 	struct bf_finding *f;
 
 	if (!a || a->code != BF_NVME_SC_INVALID_NS_OR_FORMAT)
 		return;
-	f = bf_nvme_find_refused(r, e, a);
+	f = bf_nvme_rule_find_refused(r, e, a);
 	if (f)
 		bf_finding_say(
 		    f, "opcode %02xh of %s queue %" PRIu64 " named namespace 0x%" PRIx32 ", which is not active",
-		    a->entry[0], admin ? "the admin" : "I/O", a->queue->number, bf_nvme_dword(a, 1));
+		    a->entry[0], admin ? "the admin" : "I/O", a->queue->number, bf_nvme_rule_dword(a, 1));
 }
 
 const struct bf_rule bf_rule_nvme_nsid = {
@@ -34,7 +35,7 @@ const struct bf_rule bf_rule_nvme_nsid = {
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = BF_SEES(nvme_completion),
-	.when = BF_NVME_REFUSED,
+	.when = BF_NVME_RULE_REFUSED,
 	.whens = 1,
 	.on = on,
 };

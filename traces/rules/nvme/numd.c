@@ -9,7 +9,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 	uint32_t numd;
 
-	if (e->nvme_fetch.sqid || e->tail_len < BF_NVME_ENTRY || e->tail[0] != BF_NVME_ADM_GET_LOG)
+	if (e->nvme_fetch.sqid || e->tail_len < BF_NVME_RULE_ENTRY || e->tail[0] != BF_NVME_ADM_GET_LOG)
 		return;
 	/* Buffers are a multiple of 64 bytes; one that is a dword longer was counted from 1. */
 	numd = bf_get_le32(e->tail + 40) >> 16;

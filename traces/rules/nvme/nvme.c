@@ -8,13 +8,13 @@
 #include "models/nvme/prm.h"
 #include "sim/bytes.h"
 
-struct bf_nvme_slot *bf_nvme_slot(struct bf_nvme_queue *q, uint64_t slot)
+struct bf_nvme_rule_slot *bf_nvme_rule_slot(struct bf_nvme_rule_queue *q, uint64_t slot)
 {
-	if (slot >= BF_NVME_QUEUE_MAX)
+	if (slot >= BF_NVME_RULE_QUEUE_MAX)
 		return NULL;
 	if (slot >= q->nslots) {
 		uint32_t n = q->nslots ? q->nslots : 32;
-		struct bf_nvme_slot *grown;
+		struct bf_nvme_rule_slot *grown;
 
 		while (n <= slot)
 			n *= 2;
@@ -28,14 +28,15 @@ struct bf_nvme_slot *bf_nvme_slot(struct bf_nvme_queue *q, uint64_t slot)
 	return &q->slots[slot];
 }
 
-bool bf_nvme_stuck_for(struct bf_rule_run *r, enum bf_nvme_stuck why)
+bool bf_nvme_rule_stuck_for(struct bf_rule_run *r, enum bf_nvme_rule_stuck why)
 {
-	const struct bf_nvme_run *run = r->facts;
+	const struct bf_nvme_rule_run *run = r->facts;
 
 	return run->timeouts == 1 && run->stuck == why;
 }
 
-struct bf_finding *bf_nvme_find_refused(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_nvme_answer *a)
+struct bf_finding *bf_nvme_rule_find_refused(struct bf_rule_run *r, const struct bf_seen *e,
+					     const struct bf_nvme_rule_answer *a)
 {
 	struct bf_finding *f = bf_rule_find(r, e, a->queue);
 
@@ -46,8 +47,8 @@ struct bf_finding *bf_nvme_find_refused(struct bf_rule_run *r, const struct bf_s
 	return f;
 }
 
-void bf_nvme_say_both(struct bf_finding *f, const char *what, uint32_t slot, const struct bf_rule_queue *queue,
-		      uint32_t other, const struct bf_rule_queue *other_queue)
+void bf_nvme_rule_say_both(struct bf_finding *f, const char *what, uint32_t slot, const struct bf_rule_queue *queue,
+			   uint32_t other, const struct bf_rule_queue *other_queue)
 {
 	if (queue == other_queue)
 		bf_finding_say(f, "the %ss in slots %" PRIu32 " and %" PRIu32 " of SQ %" PRIu64, what, slot, other,
@@ -61,28 +62,28 @@ void bf_nvme_say_both(struct bf_finding *f, const char *what, uint32_t slot, con
 
 static uint32_t word_place(uint64_t va)
 {
-	return (uint32_t)((va / 8 * 0x9e3779b97f4a7c15ull) >> 40) % BF_NVME_WORDS;
+	return (uint32_t)((va / 8 * 0x9e3779b97f4a7c15ull) >> 40) % BF_NVME_RULE_WORDS;
 }
 
-const struct bf_nvme_word *bf_nvme_word(const struct bf_rule_run *r, uint64_t va)
+const struct bf_nvme_rule_word *bf_nvme_rule_word(const struct bf_rule_run *r, uint64_t va)
 {
-	const struct bf_nvme_run *run = r->facts;
-	const struct bf_nvme_word *w = &run->words[word_place(va)];
+	const struct bf_nvme_rule_run *run = r->facts;
+	const struct bf_nvme_rule_word *w = &run->words[word_place(va)];
 
 	return w->set && w->va == va ? w : NULL;
 }
 
-bool bf_nvme_never_stored(const struct bf_rule_run *r, uint64_t va)
+bool bf_nvme_rule_never_stored(const struct bf_rule_run *r, uint64_t va)
 {
-	const struct bf_nvme_run *run = r->facts;
-	const struct bf_nvme_word *w = &run->words[word_place(va)];
+	const struct bf_nvme_rule_run *run = r->facts;
+	const struct bf_nvme_rule_word *w = &run->words[word_place(va)];
 
 	return !w->shared && !(w->set && w->va == va);
 }
 
-static void note_word(struct bf_nvme_run *run, const struct bf_seen *e)
+static void note_word(struct bf_nvme_rule_run *run, const struct bf_seen *e)
 {
-	struct bf_nvme_word *w = &run->words[word_place(e->store.va)];
+	struct bf_nvme_rule_word *w = &run->words[word_place(e->store.va)];
 
 	w->shared |= w->set && w->va != e->store.va;
 	w->set = true;
@@ -91,28 +92,28 @@ static void note_word(struct bf_nvme_run *run, const struct bf_seen *e)
 	w->actor = e->actor;
 }
 
-static void note_store(struct bf_rules *r, struct bf_nvme_run *run, const struct bf_seen *e)
+static void note_store(struct bf_rules *r, struct bf_nvme_rule_run *run, const struct bf_seen *e)
 {
 	if (e->store.len == 8 && e->store.va % 8 == 0 && e->tail_len >= 8 && run->present)
 		note_word(run, e);
-	if (e->store.len == 4 && run->event && e->store.va - run->event < BF_NVME_PAGE)
-		bf_rule_notice(r, BF_NVME_TO_EVENT);
+	if (e->store.len == 4 && run->event && e->store.va - run->event < BF_NVME_RULE_PAGE)
+		bf_rule_notice(r, BF_NVME_RULE_TO_EVENT);
 }
 
 /* ---- entries ---- */
 
-static void note_build(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_seen *e)
+static void note_build(struct bf_rules *r, struct bf_nvme_rule_queue *q, const struct bf_seen *e)
 {
-	struct bf_nvme_slot *s = bf_nvme_slot(q, e->nvm_build.slot);
-	const uint64_t base = e->nvm_build.va - e->nvm_build.slot * BF_NVME_ENTRY;
-	struct bf_nvme_built *b;
+	struct bf_nvme_rule_slot *s = bf_nvme_rule_slot(q, e->nvm_build.slot);
+	const uint64_t base = e->nvm_build.va - e->nvm_build.slot * BF_NVME_RULE_ENTRY;
+	struct bf_nvme_rule_built *b;
 
 	if (!s)
 		return;
 	q->driver_speaks = true;
 	q->entries = (uint32_t)e->nvm_build.entries;
 	if (q->entries && (!q->ring || q->ring->va != base || q->ring->entries != q->entries))
-		q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, e->queue, base, BF_NVME_ENTRY, q->entries);
+		q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, e->queue, base, BF_NVME_RULE_ENTRY, q->entries);
 	b = &s->built[s->nbuilt++ % 2];
 	b->va = e->nvm_build.va;
 	b->at_ps = e->time_ps;
@@ -126,13 +127,13 @@ static void note_build(struct bf_rules *r, struct bf_nvme_queue *q, const struct
 
 static uint32_t data_place(uint64_t data)
 {
-	return (uint32_t)((data >> 4) * 0x9e3779b97f4a7c15ull >> 54) % BF_NVME_DATA;
+	return (uint32_t)((data >> 4) * 0x9e3779b97f4a7c15ull >> 54) % BF_NVME_RULE_DATA;
 }
 
 static void share(struct bf_rule_queue *queue, uint32_t slot, const struct bf_rule_queue *other, uint32_t other_slot,
 		  uint64_t data, const struct bf_seen *e)
 {
-	struct bf_nvme_queue *q = bf_nvme_of(queue);
+	struct bf_nvme_rule_queue *q = bf_nvme_rule_of(queue);
 
 	if (q->shared.set)
 		return;
@@ -145,15 +146,15 @@ static void share(struct bf_rule_queue *queue, uint32_t slot, const struct bf_ru
 	q->shared.record = e->number;
 }
 
-static void note_sharing(struct bf_rules *r, struct bf_nvme_run *run, const struct bf_seen *e)
+static void note_sharing(struct bf_rules *r, struct bf_nvme_rule_run *run, const struct bf_seen *e)
 {
 	const uint64_t data = bf_get_le64(e->tail + 24);
-	const struct bf_nvme_user me = { (uint32_t)(data / BF_NVME_PAGE), (uint16_t)(e->queue->place + 1),
-					 bf_get_le16(e->tail + 2) };
-	struct bf_nvme_user *place = &run->by_data[data_place(data)];
-	const struct bf_nvme_user last = *place;
+	const struct bf_nvme_rule_user me = { (uint32_t)(data / BF_NVME_RULE_PAGE), (uint16_t)(e->queue->place + 1),
+					      bf_get_le16(e->tail + 2) };
+	struct bf_nvme_rule_user *place = &run->by_data[data_place(data)];
+	const struct bf_nvme_rule_user last = *place;
 	struct bf_rule_queue *queue;
-	const struct bf_nvme_command *c;
+	const struct bf_nvme_rule_command *c;
 
 	*place = me;
 	if (!data || last.page != me.page || !last.queue || (last.queue == me.queue && last.cid == me.cid))
@@ -161,7 +162,7 @@ static void note_sharing(struct bf_rules *r, struct bf_nvme_run *run, const stru
 	queue = bf_rule_queue_at(r, last.queue - 1u);
 	if (!queue || queue->family != &bf_rules_nvme || queue->pe != e->pe)
 		return;
-	c = bf_nvme_command(bf_nvme_of(queue), last.cid);
+	c = bf_nvme_rule_command(bf_nvme_rule_of(queue), last.cid);
 	if (!c || bf_get_le64(c->entry + 24) != data)
 		return;
 	share(queue, c->slot, e->queue, (uint32_t)e->nvme_fetch.slot, data, e);
@@ -169,11 +170,12 @@ static void note_sharing(struct bf_rules *r, struct bf_nvme_run *run, const stru
 	if (c->entry[0] == BF_NVME_IO_READ && e->tail[0] == BF_NVME_IO_READ && queue->number && e->queue->number) {
 		run->overlap = queue;
 		run->overlap_cid = last.cid;
-		bf_rule_notice(r, BF_NVME_OVERLAP);
+		bf_rule_notice(r, BF_NVME_RULE_OVERLAP);
 	}
 }
 
-static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_nvme_slot *s, const struct bf_seen *e)
+static void judge(struct bf_rules *r, struct bf_nvme_rule_queue *q, const struct bf_nvme_rule_slot *s,
+		  const struct bf_seen *e)
 {
 	const struct bf_sample *x = q->ring ? bf_ring_sample(q->ring, q->fetch.slot, e->time_ps) : NULL;
 	/* Where no store ever waits (ordering sc) none is late, whatever the table still holds. */
@@ -181,20 +183,20 @@ static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_n
 	const struct bf_store *late = may_wait ? bf_sample_late(bf_rule_stores(r), x) : NULL;
 	/* Use number n of a slot is its n-th entry. */
 	const uint64_t behind = s->nbuilt - 1 - s->nfetched;
-	const struct bf_nvme_built *own;
+	const struct bf_nvme_rule_built *own;
 
 	/* A driver that says nothing of its entries: that part of one was late is all that can be known. */
 	if (!q->driver_speaks && late) {
 		q->fetch.sampled_ps = x->sampled_ps;
-		q->fetch.own.va = q->ring->va + (uint64_t)q->fetch.slot * BF_NVME_ENTRY;
+		q->fetch.own.va = q->ring->va + (uint64_t)q->fetch.slot * BF_NVME_RULE_ENTRY;
 		q->fetch.late = *late;
-		q->fetch.what = BF_NVME_FETCHED_LATE;
+		q->fetch.what = BF_NVME_RULE_FETCHED_LATE;
 		return;
 	}
 	if (s->nbuilt <= s->nfetched || behind > 1)
 		return;
 	own = &s->built[s->nfetched % 2];
-	if (memcmp(own->bytes, e->tail, BF_NVME_ENTRY) == 0)
+	if (memcmp(own->bytes, e->tail, BF_NVME_RULE_ENTRY) == 0)
 		return;
 	q->fetch.sampled_ps = x ? x->sampled_ps : e->time_ps;
 	q->fetch.own = *own;
@@ -206,44 +208,48 @@ static void judge(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_n
 		q->fetch.dword++;
 	if (late)
 		q->fetch.late = *late;
-	q->fetch.what = behind == 1 ? BF_NVME_FETCHED_OVERWRITTEN : late ? BF_NVME_FETCHED_LATE : BF_NVME_FETCHED_FIELD;
+	q->fetch.what = behind == 1 ? BF_NVME_RULE_FETCHED_OVERWRITTEN
+			: late      ? BF_NVME_RULE_FETCHED_LATE
+				    : BF_NVME_RULE_FETCHED_FIELD;
 }
 
-static void note_fetch(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nvme_queue *q, const struct bf_seen *e)
+static void note_fetch(struct bf_rules *r, struct bf_nvme_rule_run *run, struct bf_nvme_rule_queue *q,
+		       const struct bf_seen *e)
 {
-	struct bf_nvme_slot *s = bf_nvme_slot(q, e->nvme_fetch.slot);
-	struct bf_nvme_command *c;
+	struct bf_nvme_rule_slot *s = bf_nvme_rule_slot(q, e->nvme_fetch.slot);
+	struct bf_nvme_rule_command *c;
 
-	q->fetch.what = BF_NVME_FETCHED_GOOD;
-	if (!s || e->tail_len < BF_NVME_ENTRY)
+	q->fetch.what = BF_NVME_RULE_FETCHED_GOOD;
+	if (!s || e->tail_len < BF_NVME_RULE_ENTRY)
 		return;
 	q->fetch.slot = (uint32_t)e->nvme_fetch.slot;
 	judge(r, q, s, e);
-	bf_rule_notice(r, (uint8_t)((q->fetch.what != BF_NVME_FETCHED_GOOD ? BF_NVME_BAD_FETCH : 0) |
-				    (bf_get_le64(e->tail + 32) ? BF_NVME_SECOND : 0)));
+	bf_rule_notice(r, (uint8_t)((q->fetch.what != BF_NVME_RULE_FETCHED_GOOD ? BF_NVME_RULE_BAD_FETCH : 0) |
+				    (bf_get_le64(e->tail + 32) ? BF_NVME_RULE_SECOND : 0)));
 	s->early = s->nbuilt <= s->nfetched;
 	s->nfetched++;
 	q->fetches++;
 	s->fetched_ps = e->time_ps;
 	s->fetched_record = e->number;
 	note_sharing(r, run, e);
-	c = bf_nvme_command_begin(q, e->tail);
+	c = bf_nvme_rule_command_begin(q, e->tail);
 	if (!c)
 		return;
 	c->slot = q->fetch.slot;
 	c->fetched_ps = e->time_ps;
 	c->fetched_record = e->number;
-	c->other = q->driver_speaks && (s->early || q->fetch.what != BF_NVME_FETCHED_GOOD);
+	c->other = q->driver_speaks && (s->early || q->fetch.what != BF_NVME_RULE_FETCHED_GOOD);
 	run->admin_other |= c->other && !e->nvme_fetch.sqid;
 }
 
-static void note_answer(struct bf_nvme_run *run, struct bf_rule_queue *sq, const struct bf_seen *e)
+static void note_answer(struct bf_nvme_rule_run *run, struct bf_rule_queue *sq, const struct bf_seen *e)
 {
-	const struct bf_nvme_command *c = bf_nvme_command_end(bf_nvme_of(sq), (uint16_t)e->nvme_completion.cid);
+	const struct bf_nvme_rule_command *c =
+	    bf_nvme_rule_command_end(bf_nvme_rule_of(sq), (uint16_t)e->nvme_completion.cid);
 
 	if (!c)
 		return;
-	run->answer = (struct bf_nvme_answer){
+	run->answer = (struct bf_nvme_rule_answer){
 		.queue = sq,
 		.slot = c->slot,
 		.code = (uint32_t)e->nvme_completion.status & 0x7ff,
@@ -258,10 +264,10 @@ static void note_answer(struct bf_nvme_run *run, struct bf_rule_queue *sq, const
 	}
 }
 
-static void note_completion(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nvme_queue *q,
+static void note_completion(struct bf_rules *r, struct bf_nvme_rule_run *run, struct bf_nvme_rule_queue *q,
 			    const struct bf_seen *e)
 {
-	struct bf_nvme_slot *posted = bf_nvme_slot(q, e->nvme_completion.cqslot);
+	struct bf_nvme_rule_slot *posted = bf_nvme_rule_slot(q, e->nvme_completion.cqslot);
 	struct bf_rule_queue *sq = bf_rule_queue(r, &bf_rules_nvme, e->pe, e->nvme_completion.sqid, false);
 
 	q->completions++;
@@ -282,16 +288,16 @@ static void note_completion(struct bf_rules *r, struct bf_nvme_run *run, struct 
 	if (sq)
 		note_answer(run, sq, e);
 	if (run->answer.queue && run->answer.code)
-		bf_rule_notice(r, BF_NVME_REFUSED);
+		bf_rule_notice(r, BF_NVME_RULE_REFUSED);
 }
 
 /*
  * An entry that is taken again before the driver has been round the queue is taken by two; one lap later it is an old
  * one that looks new.
  */
-static void note_taken(struct bf_rules *r, struct bf_nvme_queue *q, const struct bf_seen *e)
+static void note_taken(struct bf_rules *r, struct bf_nvme_rule_queue *q, const struct bf_seen *e)
 {
-	struct bf_nvme_slot *s = e->nvm_completion.stray ? NULL : bf_nvme_slot(q, e->nvm_completion.slot);
+	struct bf_nvme_rule_slot *s = e->nvm_completion.stray ? NULL : bf_nvme_rule_slot(q, e->nvm_completion.slot);
 
 	if (!s)
 		return;
@@ -302,42 +308,42 @@ static void note_taken(struct bf_rules *r, struct bf_nvme_queue *q, const struct
 	if (s->ntaken > 1 && s->taker[1] != s->taker[0] && q->taken - s->taken_as < q->cq_size &&
 	    s->ntaken > s->nposted) {
 		s->ntaken--; /* it counts once, so that later laps are judged by themselves */
-		bf_rule_notice(r, BF_NVME_TWICE);
+		bf_rule_notice(r, BF_NVME_RULE_TWICE);
 	}
 	s->taken_as = q->taken;
 }
 
 /* ---- what the controller says of its queues ---- */
 
-static void note_ring(struct bf_nvme_queue *q, const struct bf_seen *e)
+static void note_ring(struct bf_nvme_rule_queue *q, const struct bf_seen *e)
 {
 	uint64_t slot = e->nvm_ring.from;
-	struct bf_nvme_slot *s;
+	struct bf_nvme_rule_slot *s;
 
 	q->shadow_only = !e->nvm_ring.mmio;
 	q->last_rung = (uint32_t)e->nvm_ring.to;
 	if (e->nvm_ring.from >= e->nvm_ring.entries || e->nvm_ring.to >= e->nvm_ring.entries)
 		return;
-	while (slot != e->nvm_ring.to && (s = bf_nvme_slot(q, slot)) != NULL) {
+	while (slot != e->nvm_ring.to && (s = bf_nvme_rule_slot(q, slot)) != NULL) {
 		s->nrung++;
 		slot = slot + 1 == e->nvm_ring.entries ? 0 : slot + 1;
 	}
 }
 
 /* The driver looks elsewhere when a queue comes or goes, so that it counts anew. */
-static void forget_queue(struct bf_nvme_queue *q, bool is_cq)
+static void forget_queue(struct bf_nvme_rule_queue *q, bool is_cq)
 {
 	for (uint32_t i = 0; is_cq && i < q->nslots; i++)
 		q->slots[i].nposted = q->slots[i].ntaken = 0;
 	if (!is_cq) {
-		bf_nvme_commands_end(q);
+		bf_nvme_rule_commands_end(q);
 		q->ntails = 0;
 	}
 }
 
-static void note_doorbell(struct bf_nvme_queue *q, const struct bf_seen *e)
+static void note_doorbell(struct bf_nvme_rule_queue *q, const struct bf_seen *e)
 {
-	struct bf_nvme_slot *s = e->nvme_doorbell.queue == 0 ? bf_nvme_slot(q, e->nvme_doorbell.value) : NULL;
+	struct bf_nvme_rule_slot *s = e->nvme_doorbell.queue == 0 ? bf_nvme_rule_slot(q, e->nvme_doorbell.value) : NULL;
 
 	if (!s)
 		return;
@@ -352,7 +358,7 @@ static void note_doorbell(struct bf_nvme_queue *q, const struct bf_seen *e)
 #define CONTIGUOUS 1u
 
 /* A queue that is created anew begins with nothing in it. */
-static void note_queue(struct bf_rules *r, const struct bf_nvme_run *run, struct bf_nvme_queue *q,
+static void note_queue(struct bf_rules *r, const struct bf_nvme_rule_run *run, struct bf_nvme_rule_queue *q,
 		       const struct bf_seen *e)
 {
 	const bool created = e->nvme_queue.what == BF_NVME_QUEUE_CREATED;
@@ -371,7 +377,8 @@ static void note_queue(struct bf_rules *r, const struct bf_nvme_run *run, struct
 	q->sq_base = known ? e->nvme_queue.base : 0;
 	/* A driver that says nothing of its entries has its ring where the controller knows it to be. */
 	if (known && e->nvme_queue.flags & CONTIGUOUS && !q->driver_speaks)
-		q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, e->queue, q->sq_base, BF_NVME_ENTRY, q->sq_size);
+		q->ring =
+		    bf_stores_ring(bf_rule_stores(r), q->ring, e->queue, q->sq_base, BF_NVME_RULE_ENTRY, q->sq_size);
 }
 
 /* ---- giving up ---- */
@@ -393,41 +400,42 @@ static bool may_be_lost(struct bf_rules *r, const struct bf_seen *e)
 }
 
 /* The controller has done all that the last doorbell told it of, and there are more entries. */
-static bool unannounced(const struct bf_nvme_queue *q)
+static bool unannounced(const struct bf_nvme_rule_queue *q)
 {
 	return !q->in_flight && q->driver_speaks && q->built > q->fetches &&
 	       q->last_rung == (q->ntails ? q->tails[0] : 0);
 }
 
-static enum bf_nvme_stuck why_stuck(struct bf_rules *r, const struct bf_nvme_run *run, struct bf_nvme_queue *q,
-				    const struct bf_seen *e)
+static enum bf_nvme_rule_stuck why_stuck(struct bf_rules *r, const struct bf_nvme_rule_run *run,
+					 struct bf_nvme_rule_queue *q, const struct bf_seen *e)
 {
-	const struct bf_nvme_slot *head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
-	const struct bf_nvme_slot *rung = bf_nvme_slot(q, e->nvm_timeout.sq_rung);
+	const struct bf_nvme_rule_slot *head = bf_nvme_rule_slot(q, e->nvm_timeout.cq_head);
+	const struct bf_nvme_rule_slot *rung = bf_nvme_rule_slot(q, e->nvm_timeout.sq_rung);
 
 	if (e->nvm_timeout.sq_tail != e->nvm_timeout.sq_rung)
-		return BF_NVME_STUCK_NOT_RUNG;
+		return BF_NVME_RULE_STUCK_NOT_RUNG;
 	if (q->held)
-		return BF_NVME_STUCK_CQ_NOT_RUNG;
+		return BF_NVME_RULE_STUCK_CQ_NOT_RUNG;
 	if (q->shadow_only && (!q->ntails || q->tails[0] != e->nvm_timeout.sq_rung))
-		return BF_NVME_STUCK_SHADOW;
+		return BF_NVME_RULE_STUCK_SHADOW;
 	/* Growing the table for one slot may have moved the other. */
-	head = bf_nvme_slot(q, e->nvm_timeout.cq_head);
+	head = bf_nvme_rule_slot(q, e->nvm_timeout.cq_head);
 	if (head && head->posted && head->posted_phase == e->nvm_timeout.cq_phase)
-		return run->stale && run->stale_from == 1                     ? BF_NVME_STUCK_L2
-		       : run->stale && run->invalidated_ps <= head->posted_ps ? BF_NVME_STUCK_NO_INVALIDATE
-		       : run->stale                                           ? BF_NVME_STUCK_FLUSH_TYPE
-		       : looked_old(e) && may_be_lost(r, e)                   ? BF_NVME_STUCK_LOST
-									      : BF_NVME_STUCK_UNSEEN;
+		return run->stale && run->stale_from == 1                     ? BF_NVME_RULE_STUCK_L2
+		       : run->stale && run->invalidated_ps <= head->posted_ps ? BF_NVME_RULE_STUCK_NO_INVALIDATE
+		       : run->stale                                           ? BF_NVME_RULE_STUCK_FLUSH_TYPE
+		       : looked_old(e) && may_be_lost(r, e)                   ? BF_NVME_RULE_STUCK_LOST
+									      : BF_NVME_RULE_STUCK_UNSEEN;
 	if (unannounced(q))
-		return q->entries && q->built - q->fetches >= q->entries ? BF_NVME_STUCK_FULL : BF_NVME_STUCK_NOT_RUNG;
+		return q->entries && q->built - q->fetches >= q->entries ? BF_NVME_RULE_STUCK_FULL
+									 : BF_NVME_RULE_STUCK_NOT_RUNG;
 	/* Where the controller owes nothing, its answers lie where this driver does not look. */
 	if (!q->in_flight && q->fetches)
-		return BF_NVME_STUCK_UNSEEN;
-	return rung && rung->rung ? BF_NVME_STUCK_NO_ANSWER : BF_NVME_STUCK_DOORBELL;
+		return BF_NVME_RULE_STUCK_UNSEEN;
+	return rung && rung->rung ? BF_NVME_RULE_STUCK_NO_ANSWER : BF_NVME_RULE_STUCK_DOORBELL;
 }
 
-static void note_invalidate(struct bf_nvme_run *run, const struct bf_seen *e)
+static void note_invalidate(struct bf_nvme_rule_run *run, const struct bf_seen *e)
 {
 	run->invalidated = true;
 	run->flush_type = e->gpu_invalidate.flush_type;
@@ -437,7 +445,8 @@ static void note_invalidate(struct bf_nvme_run *run, const struct bf_seen *e)
 	run->invalidated_record = e->number;
 }
 
-static void on_queue(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nvme_queue *q, const struct bf_seen *e)
+static void on_queue(struct bf_rules *r, struct bf_nvme_rule_run *run, struct bf_nvme_rule_queue *q,
+		     const struct bf_seen *e)
 {
 	run->present = true;
 	switch (e->kind) {
@@ -478,7 +487,7 @@ static void on_queue(struct bf_rules *r, struct bf_nvme_run *run, struct bf_nvme
 
 static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 {
-	struct bf_nvme_run *run = facts;
+	struct bf_nvme_rule_run *run = facts;
 
 	switch (e->kind) {
 	case BF_SEEN_store:
@@ -493,21 +502,21 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		break;
 	default:
 		if (e->queue)
-			on_queue(r, run, bf_nvme_of(e->queue), e);
+			on_queue(r, run, bf_nvme_rule_of(e->queue), e);
 		break;
 	}
 }
 
 static void forget(void *facts)
 {
-	struct bf_nvme_queue *q = facts;
+	struct bf_nvme_rule_queue *q = facts;
 
 	free(q->slots);
 	free(q->commands);
 }
 
 /* clang-format off */
-#define BF_NVME_RULES(R)                                                                                               \
+#define BF_NVME_RULE_RULES(R)                                                                                               \
 	R(lock_held) R(aqa_swapped) R(queue_size) R(queue_base) R(enable_refused) R(config_enabled) R(reset_early)                  \
 	R(not_ready) R(bus_master) R(keep_alive) R(queue_unreachable) R(queue_order) R(queue_align)                    \
 	R(queue_pieces) R(queue_id) R(vector) R(entry_size) R(sequence) R(no_queue) R(doorbell_stride)                 \
@@ -524,9 +533,9 @@ static void forget(void *facts)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_nvme_##name;
-BF_NVME_RULES(DECLARE)
+BF_NVME_RULE_RULES(DECLARE)
 #define LIST(name) &bf_rule_nvme_##name,
-static const struct bf_rule *const rules[] = { BF_NVME_RULES(LIST) NULL };
+static const struct bf_rule *const rules[] = { BF_NVME_RULE_RULES(LIST) NULL };
 
 static const uint16_t signs[] = { BF_SEEN_nvm_build,
 				  BF_SEEN_nvme_fetch,
@@ -552,8 +561,8 @@ const struct bf_rule_family bf_rules_nvme = {
 	.rules = rules,
 	.signs = signs,
 	.records = records,
-	.run_bytes = sizeof(struct bf_nvme_run),
-	.queue_bytes = sizeof(struct bf_nvme_queue),
+	.run_bytes = sizeof(struct bf_nvme_rule_run),
+	.queue_bytes = sizeof(struct bf_nvme_rule_queue),
 	.on = on,
 	.forget = forget,
 };

@@ -5,7 +5,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_finding *f;
 
-	if (e->nvme_fetch.sqid || e->tail_len < BF_NVME_ENTRY || e->tail[0] != 0 || !bf_get_le32(e->tail + 4))
+	if (e->nvme_fetch.sqid || e->tail_len < BF_NVME_RULE_ENTRY || e->tail[0] != 0 || !bf_get_le32(e->tail + 4))
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

@@ -4,8 +4,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_slot *s =
-	    e->nvm_completion.stray ? NULL : bf_nvme_slot(bf_nvme_of(e->queue), e->nvm_completion.slot);
+	const struct bf_nvme_rule_slot *s =
+	    e->nvm_completion.stray ? NULL : bf_nvme_rule_slot(bf_nvme_rule_of(e->queue), e->nvm_completion.slot);
 	struct bf_finding *f;
 
 	if (!s || !s->nposted || s->ntaken <= s->nposted)

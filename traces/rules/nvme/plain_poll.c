@@ -48,7 +48,7 @@ static void took(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_finding *f;
 
-	if (e->nvm_completion.stray || in_device(r->state, bf_nvme_of(e->queue)->cq_base))
+	if (e->nvm_completion.stray || in_device(r->state, bf_nvme_rule_of(e->queue)->cq_base))
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (f)

@@ -5,17 +5,17 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_answer *a = bf_nvme_refused(r, false);
+	const struct bf_nvme_rule_answer *a = bf_nvme_rule_refused(r, false);
 	struct bf_finding *f;
 
 	if (!a || !(a->code == BF_NVME_SC_PROTECTION_INFO))
 		return;
-	f = bf_nvme_find_refused(r, e, a);
+	f = bf_nvme_rule_find_refused(r, e, a);
 	if (f)
 		bf_finding_say(f,
 			       "opcode %02xh had PRINFO %" PRIx32
 			       "h, and the namespace is formatted without protection information",
-			       a->entry[0], bf_nvme_dword(a, 12) >> 26 & 0xf);
+			       a->entry[0], bf_nvme_rule_dword(a, 12) >> 26 & 0xf);
 }
 
 const struct bf_rule bf_rule_nvme_protection = {
@@ -36,7 +36,7 @@ const struct bf_rule bf_rule_nvme_protection = {
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = BF_SEES(nvme_completion),
-	.when = BF_NVME_REFUSED,
+	.when = BF_NVME_RULE_REFUSED,
 	.whens = 1,
 	.on = on,
 };

@@ -5,17 +5,17 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_answer *a = bf_nvme_refused(r, false);
+	const struct bf_nvme_rule_answer *a = bf_nvme_rule_refused(r, false);
 	struct bf_finding *f;
 
 	if (!a || !(a->code == BF_NVME_SC_PRP_OFFSET))
 		return;
-	f = bf_nvme_find_refused(r, e, a);
+	f = bf_nvme_rule_find_refused(r, e, a);
 	if (f)
 		bf_finding_say(f,
 			       "PRP1 of the entry in slot %" PRIu32 " is 0x%" PRIx64 ", PRP2 0x%" PRIx64
 			       ": a PRP that is not the first has an offset into its page",
-			       a->slot, bf_nvme_prp1(a), bf_get_le64(a->entry + 32));
+			       a->slot, bf_nvme_rule_prp1(a), bf_get_le64(a->entry + 32));
 }
 
 const struct bf_rule bf_rule_nvme_prp_align = {
@@ -35,7 +35,7 @@ const struct bf_rule bf_rule_nvme_prp_align = {
 	},
 	.rank = BF_RANK_ENTRY + 5,
 	.records = BF_SEES(nvme_completion),
-	.when = BF_NVME_REFUSED,
+	.when = BF_NVME_RULE_REFUSED,
 	.whens = 1,
 	.on = on,
 };

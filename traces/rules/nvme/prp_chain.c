@@ -4,15 +4,15 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_prp p = bf_nvme_prp_of(e);
-	const struct bf_nvme_word *begin, *link, *behind;
+	const struct bf_nvme_rule_prp p = bf_nvme_rule_prp_of(e);
+	const struct bf_nvme_rule_word *begin, *link, *behind;
 	struct bf_finding *f;
 
 	if (p.entries <= (p.end + 8 - p.prp2) / 8)
 		return;
-	begin = bf_nvme_word(r, p.prp2);
-	link = bf_nvme_word(r, p.end);
-	behind = bf_nvme_word(r, p.end + 8);
+	begin = bf_nvme_rule_word(r, p.prp2);
+	link = bf_nvme_rule_word(r, p.end);
+	behind = bf_nvme_rule_word(r, p.end + 8);
 	if (!begin || !link || !behind || link->value == p.end + 8 || link->actor != begin->actor)
 		return;
 	f = bf_rule_find(r, e, e->queue);
@@ -42,7 +42,7 @@ const struct bf_rule bf_rule_nvme_prp_chain = {
 	},
 	.rank = BF_RANK_ENTRY + 4,
 	.records = BF_SEES(nvme_fetch),
-	.when = BF_NVME_SECOND,
+	.when = BF_NVME_RULE_SECOND,
 	.whens = 1,
 	.on = on,
 	.needs = BF_SEES(store, nvme_fetch),

@@ -4,12 +4,12 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_prp p = bf_nvme_prp_of(e);
-	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
+	const struct bf_nvme_rule_prp p = bf_nvme_rule_prp_of(e);
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(e->queue);
 	struct bf_finding *f;
 
 	for (uint32_t i = 0; p.entries && i < q->in_flight; i++) {
-		const struct bf_nvme_command *c = &q->commands[i];
+		const struct bf_nvme_rule_command *c = &q->commands[i];
 
 		/* The same list for the same data is no harm. */
 		if (bf_get_le64(c->entry + 32) != p.prp2 || bf_get_le64(c->entry + 24) == p.prp1)
@@ -46,7 +46,7 @@ const struct bf_rule bf_rule_nvme_prp_list_shared = {
 	},
 	.rank = BF_RANK_ENTRY + 4,
 	.records = BF_SEES(nvme_fetch),
-	.when = BF_NVME_SECOND,
+	.when = BF_NVME_RULE_SECOND,
 	.whens = 1,
 	.on = on,
 };

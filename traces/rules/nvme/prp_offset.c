@@ -4,15 +4,15 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_prp p = bf_nvme_prp_of(e);
+	const struct bf_nvme_rule_prp p = bf_nvme_rule_prp_of(e);
 	struct bf_finding *f;
 	uint64_t va = p.prp2;
 
-	if (!p.entries || p.prp2 % BF_NVME_PAGE != 0 || !bf_nvme_never_stored(r, p.prp2))
+	if (!p.entries || p.prp2 % BF_NVME_RULE_PAGE != 0 || !bf_nvme_rule_never_stored(r, p.prp2))
 		return;
 	do
 		va += 8;
-	while (va <= p.end && !bf_nvme_word(r, va));
+	while (va <= p.end && !bf_nvme_rule_word(r, va));
 	f = va <= p.end ? bf_rule_find(r, e, e->queue) : NULL;
 	if (!f)
 		return;
@@ -39,7 +39,7 @@ const struct bf_rule bf_rule_nvme_prp_offset = {
 	},
 	.rank = BF_RANK_ENTRY + 4,
 	.records = BF_SEES(nvme_fetch),
-	.when = BF_NVME_SECOND,
+	.when = BF_NVME_RULE_SECOND,
 	.whens = 1,
 	.on = on,
 	.needs = BF_SEES(store, nvme_fetch),

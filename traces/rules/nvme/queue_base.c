@@ -4,8 +4,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
-	const uint64_t base = e->nvm_build.va - e->nvm_build.slot * BF_NVME_ENTRY;
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(e->queue);
+	const uint64_t base = e->nvm_build.va - e->nvm_build.slot * BF_NVME_RULE_ENTRY;
 	struct bf_finding *f;
 
 	if (!q->sq_base || q->sq_base == base)

@@ -5,21 +5,21 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_answer *a = bf_nvme_refused(r, true);
+	const struct bf_nvme_rule_answer *a = bf_nvme_rule_refused(r, true);
 	struct bf_finding *f;
 
 	if (!a || !((a->entry[0] == BF_NVME_ADM_CREATE_SQ && a->code == BF_NVME_SC_CQ_INVALID) ||
 		    (a->entry[0] == BF_NVME_ADM_DELETE_CQ && a->code == BF_NVME_SC_QUEUE_DELETION)))
 		return;
-	f = bf_nvme_find_refused(r, e, a);
+	f = bf_nvme_rule_find_refused(r, e, a);
 	if (f)
 		bf_finding_say(f,
 			       a->entry[0] == BF_NVME_ADM_CREATE_SQ
 				   ? "SQ %" PRIu32 " was created before CQ %" PRIu32 ", which it names, was there"
 				   : "CQ %" PRIu32 " was deleted while SQ %" PRIu32 " still used it",
-			       bf_nvme_dword(a, 10) & 0xffff,
-			       a->entry[0] == BF_NVME_ADM_CREATE_SQ ? bf_nvme_dword(a, 11) >> 16
-								    : bf_nvme_dword(a, 10) & 0xffff);
+			       bf_nvme_rule_dword(a, 10) & 0xffff,
+			       a->entry[0] == BF_NVME_ADM_CREATE_SQ ? bf_nvme_rule_dword(a, 11) >> 16
+								    : bf_nvme_rule_dword(a, 10) & 0xffff);
 }
 
 const struct bf_rule bf_rule_nvme_queue_order = {
@@ -38,7 +38,7 @@ const struct bf_rule bf_rule_nvme_queue_order = {
 	},
 	.rank = BF_RANK_SET_UP + 3,
 	.records = BF_SEES(nvme_completion),
-	.when = BF_NVME_REFUSED,
+	.when = BF_NVME_RULE_REFUSED,
 	.whens = 1,
 	.on = on,
 };

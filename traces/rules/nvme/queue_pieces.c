@@ -5,19 +5,19 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_answer *a = bf_nvme_refused(r, true);
+	const struct bf_nvme_rule_answer *a = bf_nvme_rule_refused(r, true);
 	struct bf_finding *f;
 
 	if (!a || !((a->entry[0] == BF_NVME_ADM_CREATE_SQ || a->entry[0] == BF_NVME_ADM_CREATE_CQ) &&
-		    !(bf_nvme_dword(a, 11) & 1)))
+		    !(bf_nvme_rule_dword(a, 11) & 1)))
 		return;
-	f = bf_nvme_find_refused(r, e, a);
+	f = bf_nvme_rule_find_refused(r, e, a);
 	if (f)
-		bf_finding_say(f,
-			       "queue %" PRIu32 " of %" PRIu32
-			       " entries was to be created with PC = 0 and PRP1 = 0x%" PRIx64
-			       ", where no list of its pages is",
-			       bf_nvme_dword(a, 10) & 0xffff, (bf_nvme_dword(a, 10) >> 16) + 1, bf_nvme_prp1(a));
+		bf_finding_say(
+		    f,
+		    "queue %" PRIu32 " of %" PRIu32 " entries was to be created with PC = 0 and PRP1 = 0x%" PRIx64
+		    ", where no list of its pages is",
+		    bf_nvme_rule_dword(a, 10) & 0xffff, (bf_nvme_rule_dword(a, 10) >> 16) + 1, bf_nvme_rule_prp1(a));
 }
 
 const struct bf_rule bf_rule_nvme_queue_pieces = {
@@ -38,7 +38,7 @@ const struct bf_rule bf_rule_nvme_queue_pieces = {
 	},
 	.rank = BF_RANK_SET_UP + 3,
 	.records = BF_SEES(nvme_completion),
-	.when = BF_NVME_REFUSED,
+	.when = BF_NVME_RULE_REFUSED,
 	.whens = 1,
 	.on = on,
 };

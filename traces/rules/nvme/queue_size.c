@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(e->queue);
 	const bool is_cq = e->kind == BF_SEEN_nvm_ring && e->nvm_ring.queue == 1;
 	const uint64_t own = e->kind == BF_SEEN_nvm_build ? e->nvm_build.entries : e->nvm_ring.entries;
 	const uint64_t told = is_cq ? q->cq_size : q->sq_size;

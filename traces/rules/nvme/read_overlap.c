@@ -4,15 +4,15 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_run *run = r->facts;
-	const struct bf_nvme_command *c = bf_nvme_command(bf_nvme_of(run->overlap), run->overlap_cid);
+	const struct bf_nvme_rule_run *run = r->facts;
+	const struct bf_nvme_rule_command *c = bf_nvme_rule_command(bf_nvme_rule_of(run->overlap), run->overlap_cid);
 	struct bf_finding *f = c ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (!f)
 		return;
 	bf_finding_since(f, c->fetched_ps, c->fetched_record);
 	bf_finding_index(f, e->nvme_fetch.slot);
-	bf_nvme_say_both(f, "read", c->slot, run->overlap, (uint32_t)e->nvme_fetch.slot, e->queue);
+	bf_nvme_rule_say_both(f, "read", c->slot, run->overlap, (uint32_t)e->nvme_fetch.slot, e->queue);
 	bf_finding_say(
 	    f, " are in flight together and both deliver to 0x%" PRIx64 ": what one brings the other overwrites",
 	    bf_get_le64(e->tail + 24));
@@ -35,7 +35,7 @@ const struct bf_rule bf_rule_nvme_read_overlap = {
 	},
 	.rank = BF_RANK_LUCK,
 	.records = BF_SEES(nvme_fetch),
-	.when = BF_NVME_OVERLAP,
+	.when = BF_NVME_RULE_OVERLAP,
 	.whens = 1,
 	.on = on,
 };

@@ -5,12 +5,12 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_answer *a = bf_nvme_refused(r, true);
+	const struct bf_nvme_rule_answer *a = bf_nvme_rule_refused(r, true);
 	struct bf_finding *f;
 
 	if (!a || !(a->code == BF_NVME_SC_ABORT_LIMIT || a->code == BF_NVME_SC_AER_LIMIT))
 		return;
-	f = bf_nvme_find_refused(r, e, a);
+	f = bf_nvme_rule_find_refused(r, e, a);
 	if (f)
 		bf_finding_say(f, "%s was refused because too many of them were outstanding",
 			       a->code == BF_NVME_SC_ABORT_LIMIT ? "Abort" : "Asynchronous Event Request");
@@ -32,7 +32,7 @@ const struct bf_rule bf_rule_nvme_request_limit = {
 	},
 	.rank = BF_RANK_REFUSED,
 	.records = BF_SEES(nvme_completion),
-	.when = BF_NVME_REFUSED,
+	.when = BF_NVME_RULE_REFUSED,
 	.whens = 1,
 	.on = on,
 };

@@ -5,16 +5,16 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_answer *a = bf_nvme_refused(r, true);
+	const struct bf_nvme_rule_answer *a = bf_nvme_rule_refused(r, true);
 	struct bf_finding *f;
 
 	if (!a || !(a->code == BF_NVME_SC_SEQUENCE))
 		return;
-	f = bf_nvme_find_refused(r, e, a);
+	f = bf_nvme_rule_find_refused(r, e, a);
 	if (f)
 		bf_finding_say(f,
 			       "opcode %02x%s (feature %02" PRIx32 "h) came when it was too late or too early for it",
-			       a->entry[0], "h", bf_nvme_dword(a, 10) & 0xff);
+			       a->entry[0], "h", bf_nvme_rule_dword(a, 10) & 0xff);
 }
 
 const struct bf_rule bf_rule_nvme_sequence = {
@@ -32,7 +32,7 @@ const struct bf_rule bf_rule_nvme_sequence = {
 	},
 	.rank = BF_RANK_SET_UP + 3,
 	.records = BF_SEES(nvme_completion),
-	.when = BF_NVME_REFUSED,
+	.when = BF_NVME_RULE_REFUSED,
 	.whens = 1,
 	.on = on,
 };

@@ -5,19 +5,19 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_answer *a = bf_nvme_refused(r, false);
+	const struct bf_nvme_rule_answer *a = bf_nvme_rule_refused(r, false);
 	struct bf_finding *f;
 
 	if (!a || !(a->entry[1] >> 6))
 		return;
-	f = bf_nvme_find_refused(r, e, a);
+	f = bf_nvme_rule_find_refused(r, e, a);
 	if (f)
 		bf_finding_say(
 		    f,
 		    "the entry in slot %" PRIu32
 		    " has PSDT %d, and as an SGL descriptor its data pointer has type %02xh and length %" PRIu32
 		    ": status 0x%03" PRIx32,
-		    a->slot, a->entry[1] >> 6, a->entry[39], bf_nvme_dword(a, 8), a->code);
+		    a->slot, a->entry[1] >> 6, a->entry[39], bf_nvme_rule_dword(a, 8), a->code);
 }
 
 const struct bf_rule bf_rule_nvme_sgl = {
@@ -38,7 +38,7 @@ const struct bf_rule bf_rule_nvme_sgl = {
 	},
 	.rank = BF_RANK_ENTRY + 5,
 	.records = BF_SEES(nvme_completion),
-	.when = BF_NVME_REFUSED,
+	.when = BF_NVME_RULE_REFUSED,
 	.whens = 1,
 	.on = on,
 };

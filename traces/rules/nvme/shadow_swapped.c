@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_run *run = r->facts;
+	const struct bf_nvme_rule_run *run = r->facts;
 	struct bf_finding *f = bf_rule_find(r, e, NULL);
 
 	if (f)
@@ -32,7 +32,7 @@ const struct bf_rule bf_rule_nvme_shadow_swapped = {
 	},
 	.rank = BF_RANK_SET_UP + 1,
 	.records = BF_SEES(store),
-	.when = BF_NVME_TO_EVENT,
+	.when = BF_NVME_RULE_TO_EVENT,
 	.whens = 1,
 	.needs = BF_SEES(store, nvme_fetch),
 	.on = on,

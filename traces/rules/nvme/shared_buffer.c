@@ -4,14 +4,14 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(e->queue);
 	struct bf_finding *f = q->shared.set ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (!f)
 		return;
 	bf_finding_since(f, q->shared.at_ps, q->shared.record);
 	bf_finding_index(f, q->shared.slot);
-	bf_nvme_say_both(f, "command", q->shared.slot, e->queue, q->shared.other, q->shared.other_queue);
+	bf_nvme_rule_say_both(f, "command", q->shared.slot, e->queue, q->shared.other, q->shared.other_queue);
 	bf_finding_say(f,
 		       " were in flight together and both name 0x%" PRIx64
 		       ": a buffer was used again before its command was complete",

@@ -16,7 +16,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct counts *c = bf_rule_queue_state(r, e->queue);
 	uint64_t slba, blocks;
 
-	if (!e->nvme_fetch.sqid || e->tail_len < BF_NVME_ENTRY || e->tail[0] != BF_NVME_IO_WRITE)
+	if (!e->nvme_fetch.sqid || e->tail_len < BF_NVME_RULE_ENTRY || e->tail[0] != BF_NVME_IO_WRITE)
 		return;
 	slba = bf_get_le64(e->tail + 40);
 	blocks = bf_get_le16(e->tail + 48) + 1ull;

@@ -5,8 +5,8 @@
 /* With every slot filled the tail is back at the head, and says that there is nothing. */
 static void on_timeout(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
-	struct bf_finding *f = bf_nvme_stuck_for(r, BF_NVME_STUCK_FULL) ? bf_rule_find(r, e, e->queue) : NULL;
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(e->queue);
+	struct bf_finding *f = bf_nvme_rule_stuck_for(r, BF_NVME_RULE_STUCK_FULL) ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (f)
 		bf_finding_say(f,
@@ -18,7 +18,7 @@ static void on_timeout(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_queue *q = bf_nvme_of(e->queue);
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(e->queue);
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_nvm_timeout) {

@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_slot *s = bf_nvme_slot(bf_nvme_of(e->queue), e->nvm_completion.slot);
+	const struct bf_nvme_rule_slot *s = bf_nvme_rule_slot(bf_nvme_rule_of(e->queue), e->nvm_completion.slot);
 	struct bf_finding *f = s ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (!f)
@@ -37,7 +37,7 @@ const struct bf_rule bf_rule_nvme_taken_twice = {
 	},
 	.rank = BF_RANK_ENTRY + 1,
 	.records = BF_SEES(nvm_completion),
-	.when = BF_NVME_TWICE,
+	.when = BF_NVME_RULE_TWICE,
 	.whens = 1,
 	.needs = BF_SEES(nvm_completion, nvme_completion, nvme_queue),
 	.on = on,

@@ -7,12 +7,12 @@
 /* No PRP1 or PRP2: of the commands in flight with a list, the one that was fetched last is at work. */
 static void in_a_list(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_command *last = NULL;
+	const struct bf_nvme_rule_command *last = NULL;
 	struct bf_rule_queue *queue, *at = NULL;
 	struct bf_finding *f;
 
 	for (uint32_t n = 0; (queue = bf_rule_queue_at(r->rules, n)) != NULL; n++) {
-		const struct bf_nvme_queue *q = queue->family == &bf_rules_nvme ? bf_nvme_of(queue) : NULL;
+		const struct bf_nvme_rule_queue *q = queue->family == &bf_rules_nvme ? bf_nvme_rule_of(queue) : NULL;
 
 		for (uint32_t i = 0; q && i < q->in_flight; i++)
 			if (bf_get_le64(q->commands[i].entry + 32) &&
@@ -43,11 +43,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	*seen = 1;
 	for (uint32_t n = 0; (queue = bf_rule_queue_at(r->rules, n)) != NULL; n++) {
-		const struct bf_nvme_queue *q = queue->family == &bf_rules_nvme ? bf_nvme_of(queue) : NULL;
+		const struct bf_nvme_rule_queue *q = queue->family == &bf_rules_nvme ? bf_nvme_rule_of(queue) : NULL;
 
 		for (uint32_t i = 0; q && i < q->in_flight; i++)
 			for (uint32_t prp = 1; prp <= 2; prp++) {
-				const struct bf_nvme_command *c = &q->commands[i];
+				const struct bf_nvme_rule_command *c = &q->commands[i];
 				struct bf_finding *f;
 
 				/* A PRP2 of 0 is none: see NVME-NLB. */

@@ -5,15 +5,15 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_answer *a = bf_nvme_refused(r, true);
+	const struct bf_nvme_rule_answer *a = bf_nvme_rule_refused(r, true);
 	struct bf_finding *f;
 
 	if (!a || !(a->code == BF_NVME_SC_VECTOR))
 		return;
-	f = bf_nvme_find_refused(r, e, a);
+	f = bf_nvme_rule_find_refused(r, e, a);
 	if (f)
 		bf_finding_say(f, "CQ %" PRIu32 " was to be created with interrupt vector %" PRIu32,
-			       bf_nvme_dword(a, 10) & 0xffff, bf_nvme_dword(a, 11) >> 16);
+			       bf_nvme_rule_dword(a, 10) & 0xffff, bf_nvme_rule_dword(a, 11) >> 16);
 }
 
 const struct bf_rule bf_rule_nvme_vector = {
@@ -33,7 +33,7 @@ const struct bf_rule bf_rule_nvme_vector = {
 	},
 	.rank = BF_RANK_SET_UP + 3,
 	.records = BF_SEES(nvme_completion),
-	.when = BF_NVME_REFUSED,
+	.when = BF_NVME_RULE_REFUSED,
 	.whens = 1,
 	.on = on,
 };

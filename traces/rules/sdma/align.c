@@ -7,11 +7,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_sdma_packet p;
 	uint32_t header;
 
-	if (e->sdma_fault.reason != BF_SDMA_MISALIGNED || !bf_sdma_fault_header(e, &header))
+	if (e->sdma_fault.reason != BF_SDMA_MISALIGNED || !bf_sdma_rule_fault_header(e, &header))
 		return;
-	bf_sdma_decode(&bf_sdma_of(e->queue)->dialect, &header, 1, &p);
+	bf_sdma_decode(&bf_sdma_rule_of(e->queue)->dialect, &header, 1, &p);
 	if (p.kind != BF_SDMA_KIND_RECT)
-		bf_sdma_find_fault(r, e);
+		bf_sdma_rule_find_fault(r, e);
 }
 
 const struct bf_rule bf_rule_sdma_align = {

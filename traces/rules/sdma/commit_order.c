@@ -4,9 +4,9 @@
 
 static void out_of_turn(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_span *p = bf_sdma_published_to(q, e->sdma_doorbell.value);
-	const struct bf_sdma_span *before = bf_sdma_published_to(q, e->sdma_doorbell.before);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_span *p = bf_sdma_rule_published_to(q, e->sdma_doorbell.value);
+	const struct bf_sdma_rule_span *before = bf_sdma_rule_published_to(q, e->sdma_doorbell.before);
 	struct bf_finding *f;
 
 	if ((e->sdma_doorbell.verdict != BF_SDMA_BELL_BACK && e->sdma_doorbell.verdict != BF_SDMA_BELL_PAST_RING) ||
@@ -26,7 +26,7 @@ static void out_of_turn(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_after *a = &bf_sdma_run(r)->after;
+	const struct bf_sdma_rule_after *a = &bf_sdma_rule_run(r)->after;
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_sdma_doorbell) {
@@ -35,7 +35,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	}
 	if (!a->rang || a->rang->from == a->owner->from)
 		return;
-	f = bf_sdma_find_after(r, e);
+	f = bf_sdma_rule_find_after(r, e);
 	if (f)
 		bf_finding_say(f, "%s published what comes behind it and did not wait for its turn",
 			       bf_rule_actor(r->rules, a->rang->actor));
@@ -57,7 +57,7 @@ const struct bf_rule bf_rule_sdma_commit_order = {
 	},
 	.rank = BF_RANK_ENTRY + 2,
 	.records = BF_SEES(store, sdma_doorbell),
-	.when = BF_SDMA_STORED_AFTER,
+	.when = BF_SDMA_RULE_STORED_AFTER,
 	.whens = 1,
 	.on = on,
 };

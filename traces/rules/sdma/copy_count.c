@@ -3,13 +3,13 @@
 #include "traces/rules/sdma/sdma.h"
 
 /* A byte in [va, va + n) that is a copy's last one, beyond a whole number of dwords. */
-static const struct bf_sdma_begun *one_too_many(struct bf_rule_run *r, uint64_t va, uint64_t n, uint64_t *at)
+static const struct bf_sdma_rule_begun *one_too_many(struct bf_rule_run *r, uint64_t va, uint64_t n, uint64_t *at)
 {
-	const struct bf_sdma_piece *p;
+	const struct bf_sdma_rule_piece *p;
 	struct bf_sdma_packet whole;
 
-	for (uint64_t back = 0; (p = bf_sdma_piece_back(bf_sdma_run(r), back)) != NULL; back++) {
-		const struct bf_sdma_begun *k = bf_sdma_packet_of(p);
+	for (uint64_t back = 0; (p = bf_sdma_rule_piece_back(bf_sdma_rule_run(r), back)) != NULL; back++) {
+		const struct bf_sdma_rule_begun *k = bf_sdma_rule_packet_of(p);
 
 		if (!k || k->kind != BF_SDMA_KIND_COPY || !k->count || k->count % 4)
 			continue;
@@ -18,7 +18,7 @@ static const struct bf_sdma_begun *one_too_many(struct bf_rule_run *r, uint64_t 
 			return k;
 		if (!k->broadcast)
 			continue;
-		bf_sdma_whole(bf_sdma_of(p->queue), k, &whole);
+		bf_sdma_rule_whole(bf_sdma_rule_of(p->queue), k, &whole);
 		*at = whole.dst2 + k->count;
 		if (*at >= va && *at < va + n)
 			return k;
@@ -30,12 +30,13 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const bool byte = e->kind == BF_SEEN_sdma_mismatch;
 	uint64_t at;
-	const struct bf_sdma_begun *k = one_too_many(r, byte ? e->sdma_mismatch.va : e->deadlock.va, byte ? 1 : 8, &at);
+	const struct bf_sdma_rule_begun *k =
+	    one_too_many(r, byte ? e->sdma_mismatch.va : e->deadlock.va, byte ? 1 : 8, &at);
 	struct bf_finding *f = k ? bf_rule_find(r, e, NULL) : NULL;
 
 	if (!f)
 		return;
-	if (!bf_sdma_blame(r, f, at))
+	if (!bf_sdma_rule_blame(r, f, at))
 		f->dropped = true;
 	bf_finding_say(f,
 		       ". That byte is its last one: the count is 0x%" PRIx64 ", which looks like the bytes themselves",

@@ -4,8 +4,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_begun *k = bf_sdma_packet_back(q, 0);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_begun *k = bf_sdma_rule_packet_back(q, 0);
 	struct bf_sdma_packet next;
 	struct bf_finding *f;
 
@@ -40,7 +40,7 @@ const struct bf_rule bf_rule_sdma_copy_dcc = {
 	},
 	.rank = BF_RANK_ENTRY + 2,
 	.records = BF_SEES(sdma_packet),
-	.when = BF_SDMA_COPY,
+	.when = BF_SDMA_RULE_COPY,
 	.whens = 1,
 	.on = on,
 };

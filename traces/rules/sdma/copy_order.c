@@ -2,16 +2,16 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-static bool overlaps(const struct bf_sdma_piece *reader, const struct bf_sdma_piece *writer)
+static bool overlaps(const struct bf_sdma_rule_piece *reader, const struct bf_sdma_rule_piece *writer)
 {
-	return writer->rec.dst < reader->rec.src + bf_sdma_extent(reader->rec.src_pitch, reader) &&
-	       reader->rec.src < writer->rec.dst + bf_sdma_extent(writer->rec.dst_pitch, writer);
+	return writer->rec.dst < reader->rec.src + bf_sdma_rule_extent(reader->rec.src_pitch, reader) &&
+	       reader->rec.src < writer->rec.dst + bf_sdma_rule_extent(writer->rec.dst_pitch, writer);
 }
 
-static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_sdma_piece *reader,
-		  const struct bf_sdma_piece *writer)
+static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_sdma_rule_piece *reader,
+		  const struct bf_sdma_rule_piece *writer)
 {
-	const struct bf_sdma_begun *from = bf_sdma_packet_of(reader), *to = bf_sdma_packet_of(writer);
+	const struct bf_sdma_rule_begun *from = bf_sdma_rule_packet_of(reader), *to = bf_sdma_rule_packet_of(writer);
 	struct bf_finding *f;
 
 	if (!from || !to || !reader->rec.src || reader->queue != writer->queue || to->index >= from->index ||
@@ -35,14 +35,16 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct b
 /* The copy that is done now against those that were under way with it. */
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_sdma_run *run = bf_sdma_run(r);
-	const struct bf_sdma_begun *now = run->copied;
-	const struct bf_sdma_piece *mine, *other;
+	struct bf_sdma_rule_run *run = bf_sdma_rule_run(r);
+	const struct bf_sdma_rule_begun *now = run->copied;
+	const struct bf_sdma_rule_piece *mine, *other;
 
-	for (uint64_t i = 0; now && (mine = bf_sdma_piece_back(run, i)) != NULL && mine->at_ps >= now->at_ps; i++) {
-		if (bf_sdma_packet_of(mine) != now)
+	for (uint64_t i = 0; now && (mine = bf_sdma_rule_piece_back(run, i)) != NULL && mine->at_ps >= now->at_ps;
+	     i++) {
+		if (bf_sdma_rule_packet_of(mine) != now)
 			continue;
-		for (uint64_t k = 0; (other = bf_sdma_piece_back(run, k)) != NULL && other->at_ps >= now->at_ps; k++)
+		for (uint64_t k = 0; (other = bf_sdma_rule_piece_back(run, k)) != NULL && other->at_ps >= now->at_ps;
+		     k++)
 			if (other->record != mine->record && other->done) {
 				judge(r, e, mine, other);
 				judge(r, e, other, mine);

@@ -11,12 +11,12 @@ struct state {
 
 static void note(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_piece *p = bf_sdma_piece_back(bf_sdma_run(r), 0);
+	const struct bf_sdma_rule_piece *p = bf_sdma_rule_piece_back(bf_sdma_rule_run(r), 0);
 	const struct bf_store *late = NULL;
 	struct state *s = r->state;
 
 	if (p && p->rec.src && !s->set)
-		late = bf_stores_late(bf_rule_stores(r->rules), p->rec.src, bf_sdma_extent(p->rec.src_pitch, p));
+		late = bf_stores_late(bf_rule_stores(r->rules), p->rec.src, bf_sdma_rule_extent(p->rec.src_pitch, p));
 	if (late)
 		*s = (struct state){ .late = *late, .record = e->number, .read_ps = e->time_ps, .set = true };
 }
@@ -24,15 +24,16 @@ static void note(struct bf_rule_run *r, const struct bf_seen *e)
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct state *s = r->state;
-	const struct bf_sdma_piece *p;
+	const struct bf_sdma_rule_piece *p;
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_sdma_piece) {
 		note(r, e);
 		return;
 	}
-	for (uint64_t back = 0; s->set && !s->told && (p = bf_sdma_piece_back(bf_sdma_run(r), back)) != NULL; back++) {
-		const struct bf_sdma_begun *k = p->record == s->record ? bf_sdma_packet_of(p) : NULL;
+	for (uint64_t back = 0; s->set && !s->told && (p = bf_sdma_rule_piece_back(bf_sdma_rule_run(r), back)) != NULL;
+	     back++) {
+		const struct bf_sdma_rule_begun *k = p->record == s->record ? bf_sdma_rule_packet_of(p) : NULL;
 
 		if (!k)
 			continue;

@@ -8,15 +8,15 @@
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	const uint64_t *doorbells = bf_rule_queue_state(r, queue);
-	const struct bf_sdma_queue *q = bf_sdma_of(queue);
-	const struct bf_sdma_begun *k;
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(queue);
+	const struct bf_sdma_rule_begun *k;
 	uint64_t bytes = 0, data = 0;
 	struct bf_finding *f;
 
 	(void)complete;
-	for (uint64_t back = 0; (k = bf_sdma_packet_back(q, back)) != NULL; back++) {
+	for (uint64_t back = 0; (k = bf_sdma_rule_packet_back(q, back)) != NULL; back++) {
 		bytes += k->bytes;
-		data += bf_sdma_is_data(k);
+		data += bf_sdma_rule_is_data(k);
 	}
 	if (*doorbells < FEWEST || !data || data * 2 > q->w->npackets || bytes / data >= SMALL)
 		return;

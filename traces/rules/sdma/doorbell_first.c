@@ -2,12 +2,12 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_after *a = &bf_sdma_run(r)->after;
+	const struct bf_sdma_rule_after *a = &bf_sdma_rule_run(r)->after;
 	struct bf_finding *f;
 
 	if (a->rang && a->rang->from != a->owner->from)
 		return;
-	f = bf_sdma_find_after(r, e);
+	f = bf_sdma_rule_find_after(r, e);
 	if (f)
 		bf_finding_say(f, "the doorbell was rung first");
 }
@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_sdma_doorbell_first = {
 	},
 	.rank = BF_RANK_ENTRY + 2,
 	.records = BF_SEES(store),
-	.when = BF_SDMA_STORED_AFTER,
+	.when = BF_SDMA_RULE_STORED_AFTER,
 	.whens = 1,
 	.on = on,
 };

@@ -4,8 +4,8 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(queue);
-	const struct bf_sdma_span *s = &q->last_publish;
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(queue);
+	const struct bf_sdma_rule_span *s = &q->last_publish;
 	struct bf_finding *f;
 
 	if (!complete || q->stopped || !q->w || s->to <= q->published || q->doorbells >= q->w->npublishes)

@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const bool wrapped = bf_sdma_of(e->queue)->wrapped;
+	const bool wrapped = bf_sdma_rule_of(e->queue)->wrapped;
 	struct bf_finding *f;
 
 	if (e->sdma_doorbell.verdict != BF_SDMA_BELL_WRONG_WIDTH)

@@ -4,8 +4,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_span *p;
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_span *p;
 	struct bf_finding *f;
 	uint64_t lap;
 
@@ -13,7 +13,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	    !q->bytes || e->sdma_doorbell.before > q->bytes)
 		return;
 	lap = (e->sdma_doorbell.before + q->bytes - 1) / q->bytes * q->bytes;
-	p = bf_sdma_published_to(q, e->sdma_doorbell.value + lap);
+	p = bf_sdma_rule_published_to(q, e->sdma_doorbell.value + lap);
 	if (e->sdma_doorbell.value >= q->bytes || !p || p->to != e->sdma_doorbell.value + lap)
 		return;
 	f = bf_rule_find(r, e, e->queue);

@@ -3,14 +3,14 @@
 #include "traces/rules/sdma/sdma.h"
 
 static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule_queue *queue,
-		  const struct bf_sdma_begun *second, uint64_t back)
+		  const struct bf_sdma_rule_begun *second, uint64_t back)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(queue);
-	const struct bf_sdma_span *s = bf_sdma_reserve_of(q, second->index);
-	const struct bf_sdma_begun *first;
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(queue);
+	const struct bf_sdma_rule_span *s = bf_sdma_rule_reserve_of(q, second->index);
+	const struct bf_sdma_rule_begun *first;
 	struct bf_finding *f;
 
-	while (s && (first = bf_sdma_packet_back(q, ++back)) != NULL) {
+	while (s && (first = bf_sdma_rule_packet_back(q, ++back)) != NULL) {
 		if (first->kind != BF_SDMA_KIND_FENCE || first->dst != second->dst)
 			continue;
 		if (first->data != second->data || first->index >= s->from || first->record < s->record)
@@ -34,12 +34,13 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_begun *k;
+	const struct bf_sdma_rule_begun *k;
 	struct bf_rule_queue *queue;
 
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r->rules, i)) != NULL; i++)
 		for (uint64_t back = 0;
-		     queue->family == &bf_rules_sdma && (k = bf_sdma_packet_back(bf_sdma_of(queue), back)); back++)
+		     queue->family == &bf_rules_sdma && (k = bf_sdma_rule_packet_back(bf_sdma_rule_of(queue), back));
+		     back++)
 			if (k->kind == BF_SDMA_KIND_FENCE && k->dst == e->deadlock.va)
 				judge(r, e, queue, k, back);
 }

@@ -3,14 +3,14 @@
 #include "traces/rules/sdma/sdma.h"
 
 /* A fill that goes on in the next packet is as long as one packet can be: it was cut in bytes. */
-static bool goes_on(struct bf_rule_run *r, const struct bf_sdma_begun *k)
+static bool goes_on(struct bf_rule_run *r, const struct bf_sdma_rule_begun *k)
 {
 	struct bf_rule_queue *queue;
-	const struct bf_sdma_begun *other;
+	const struct bf_sdma_rule_begun *other;
 
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r->rules, i)) != NULL; i++)
-		for (uint64_t back = 0;
-		     queue->family == &bf_rules_sdma && (other = bf_sdma_packet_back(bf_sdma_of(queue), back)) != NULL;
+		for (uint64_t back = 0; queue->family == &bf_rules_sdma &&
+					(other = bf_sdma_rule_packet_back(bf_sdma_rule_of(queue), back)) != NULL;
 		     back++)
 			if (other != k && other->kind == BF_SDMA_KIND_FILL && other->data == k->data &&
 			    other->count == k->count)
@@ -23,7 +23,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const uint64_t va = e->sdma_mismatch.va;
 	bool written;
 	struct bf_sdma_packet whole;
-	const struct bf_sdma_begun *k = bf_sdma_near(r, va, &whole, &written);
+	const struct bf_sdma_rule_begun *k = bf_sdma_rule_near(r, va, &whole, &written);
 	struct bf_finding *f;
 	uint64_t bytes;
 
@@ -35,7 +35,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = bf_rule_find(r, e, NULL);
 	if (!f)
 		return;
-	if (!bf_sdma_blame(r, f, va))
+	if (!bf_sdma_rule_blame(r, f, va))
 		f->dropped = true;
 	bf_finding_say(
 	    f, ". The byte would be part of the fill if its count, 0x%" PRIx64 ", were in dwords: it is in bytes",

@@ -3,12 +3,14 @@
 #include "traces/rules/sdma/sdma.h"
 
 /* In the submission of `k` another word is counted down behind it, and its own is not polled before it. */
-static bool steps_blindly(const struct bf_sdma_queue *q, const struct bf_sdma_span *s, const struct bf_sdma_begun *k)
+static bool steps_blindly(const struct bf_sdma_rule_queue *q, const struct bf_sdma_rule_span *s,
+			  const struct bf_sdma_rule_begun *k)
 {
-	const struct bf_sdma_begun *other;
+	const struct bf_sdma_rule_begun *other;
 	bool leads = false;
 
-	for (uint64_t back = 0; (other = bf_sdma_packet_back(q, back)) != NULL && other->index >= s->from; back++) {
+	for (uint64_t back = 0; (other = bf_sdma_rule_packet_back(q, back)) != NULL && other->index >= s->from;
+	     back++) {
 		if (other->index >= s->to || other->indirect)
 			continue;
 		if (other->kind == BF_SDMA_KIND_POLL && other->dst == k->dst && other->index < k->index)
@@ -21,12 +23,12 @@ static bool steps_blindly(const struct bf_sdma_queue *q, const struct bf_sdma_sp
 /* Another queue counts the word down, too. */
 static struct bf_rule_queue *member(struct bf_rule_run *r, const struct bf_rule_queue *leader, uint64_t va)
 {
-	const struct bf_sdma_begun *k;
+	const struct bf_sdma_rule_begun *k;
 	struct bf_rule_queue *queue;
 
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r->rules, i)) != NULL; i++)
 		for (uint64_t back = 0; queue != leader && queue->family == &bf_rules_sdma &&
-					(k = bf_sdma_packet_back(bf_sdma_of(queue), back)) != NULL;
+					(k = bf_sdma_rule_packet_back(bf_sdma_rule_of(queue), back)) != NULL;
 		     back++)
 			if (k->kind == BF_SDMA_KIND_ATOMIC && k->dst == va)
 				return queue;
@@ -35,15 +37,15 @@ static struct bf_rule_queue *member(struct bf_rule_run *r, const struct bf_rule_
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(queue);
-	const struct bf_sdma_begun *k;
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(queue);
+	const struct bf_sdma_rule_begun *k;
 	struct bf_rule_queue *with;
 	struct bf_finding *f;
 
 	(void)complete;
-	for (uint64_t back = 0; (k = bf_sdma_packet_back(q, back)) != NULL; back++) {
-		const struct bf_sdma_span *s =
-		    k->kind == BF_SDMA_KIND_ATOMIC && !k->indirect ? bf_sdma_reserve_of(q, k->index) : NULL;
+	for (uint64_t back = 0; (k = bf_sdma_rule_packet_back(q, back)) != NULL; back++) {
+		const struct bf_sdma_rule_span *s =
+		    k->kind == BF_SDMA_KIND_ATOMIC && !k->indirect ? bf_sdma_rule_reserve_of(q, k->index) : NULL;
 
 		with = s && steps_blindly(q, s, k) ? member(r, queue, k->dst) : NULL;
 		f = with ? bf_rule_find(r, NULL, queue) : NULL;

@@ -9,17 +9,17 @@
 /* At the first packet that can signal behind the body. */
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_begun *now = bf_sdma_packet_back(q, 0), *k, *data = NULL;
-	const struct bf_sdma_span *s;
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_begun *now = bf_sdma_rule_packet_back(q, 0), *k, *data = NULL;
+	const struct bf_sdma_rule_span *s;
 	bool before = false, after = false;
 	struct bf_finding *f;
 
 	if (!now || now->indirect || (now->kind != BF_SDMA_KIND_ATOMIC && now->kind != BF_SDMA_KIND_FENCE))
 		return;
-	s = bf_sdma_reserve_of(q, now->index);
-	for (uint64_t back = 1; s && (k = bf_sdma_packet_back(q, back)) != NULL && k->index >= s->from; back++) {
-		if (bf_sdma_is_data(k))
+	s = bf_sdma_rule_reserve_of(q, now->index);
+	for (uint64_t back = 1; s && (k = bf_sdma_rule_packet_back(q, back)) != NULL && k->index >= s->from; back++) {
+		if (bf_sdma_rule_is_data(k))
 			data = k;
 		else if (k->kind == BF_SDMA_KIND_GCR && !data)
 			after |= (k->data & WRITES_BACK) && !(k->data & INVALIDATES);
@@ -60,7 +60,7 @@ const struct bf_rule bf_rule_sdma_gcr_pair = {
 	},
 	.rank = BF_RANK_LUCK,
 	.records = BF_SEES(sdma_packet),
-	.when = BF_SDMA_SIGNAL,
+	.when = BF_SDMA_RULE_SIGNAL,
 	.whens = 1,
 	.on = on,
 };

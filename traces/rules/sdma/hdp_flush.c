@@ -18,17 +18,17 @@ static void stored(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct state *s = r->state;
 
-	if (bf_sdma_in_vram(bf_sdma_run(r), e->store.va) && strstr(bf_rule_actor(r->rules, e->actor), ".cpu"))
+	if (bf_sdma_rule_in_vram(bf_sdma_rule_run(r), e->store.va) && strstr(bf_rule_actor(r->rules, e->actor), ".cpu"))
 		s->stores[s->n++ % STORES] =
 		    (struct wrote){ e->store.va, e->store.len, e->time_ps, e->number, e->actor, e->pe };
 }
 
-static const struct wrote *read_by(const struct state *s, const struct bf_sdma_piece *p)
+static const struct wrote *read_by(const struct state *s, const struct bf_sdma_rule_piece *p)
 {
 	for (uint64_t i = 0; i < s->n && i < STORES; i++) {
 		const struct wrote *w = &s->stores[(s->n - 1 - i) % STORES];
 
-		if (w->at_ps < p->at_ps && w->va < p->rec.src + bf_sdma_extent(p->rec.src_pitch, p) &&
+		if (w->at_ps < p->at_ps && w->va < p->rec.src + bf_sdma_rule_extent(p->rec.src_pitch, p) &&
 		    p->rec.src < w->va + w->len)
 			return w;
 	}
@@ -37,12 +37,13 @@ static const struct wrote *read_by(const struct state *s, const struct bf_sdma_p
 
 static void copied(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_run *run = bf_sdma_run(r);
-	const struct bf_sdma_piece *p;
+	const struct bf_sdma_rule_run *run = bf_sdma_rule_run(r);
+	const struct bf_sdma_rule_piece *p;
 	struct bf_finding *f;
 
-	for (uint64_t i = 0; run->copied && (p = bf_sdma_piece_back(bf_sdma_run(r), i)) != NULL; i++) {
-		const struct wrote *w = p->rec.src && bf_sdma_packet_of(p) == run->copied ? read_by(r->state, p) : NULL;
+	for (uint64_t i = 0; run->copied && (p = bf_sdma_rule_piece_back(bf_sdma_rule_run(r), i)) != NULL; i++) {
+		const struct wrote *w =
+		    p->rec.src && bf_sdma_rule_packet_of(p) == run->copied ? read_by(r->state, p) : NULL;
 
 		if (p->at_ps < run->copied->at_ps)
 			return;
@@ -61,15 +62,15 @@ static void copied(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_begun *k;
+	const struct bf_sdma_rule_begun *k;
 
 	if (e->kind == BF_SEEN_store) {
 		stored(r, e);
 	} else if (e->kind == BF_SEEN_sdma_copied) {
 		/* Nobody says which parts of v5 are gfx10.1. */
-		if (((struct state *)r->state)->n && bf_sdma_of(e->queue)->dialect.gen != BF_SDMA_V5)
+		if (((struct state *)r->state)->n && bf_sdma_rule_of(e->queue)->dialect.gen != BF_SDMA_V5)
 			copied(r, e);
-	} else if ((k = bf_sdma_packet_back(bf_sdma_of(e->queue), 0)) && k->kind == BF_SDMA_KIND_HDP_FLUSH) {
+	} else if ((k = bf_sdma_rule_packet_back(bf_sdma_rule_of(e->queue), 0)) && k->kind == BF_SDMA_KIND_HDP_FLUSH) {
 		((struct state *)r->state)->n = 0;
 	}
 }
@@ -93,7 +94,7 @@ const struct bf_rule bf_rule_sdma_hdp_flush = {
 	},
 	.rank = BF_RANK_LUCK,
 	.records = BF_SEES(store, sdma_packet, sdma_copied),
-	.when = BF_SDMA_HAS_VRAM,
+	.when = BF_SDMA_RULE_HAS_VRAM,
 	.whens = 3,
 	.on = on,
 	.state_bytes = sizeof(struct state),

@@ -4,14 +4,14 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_span *s;
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_span *s;
 	struct bf_finding *f;
 
 	/* A queue that never got past its first lap may have been given offsets in the ring. */
 	if (e->sdma_doorbell.verdict != BF_SDMA_BELL_BACK || e->sdma_doorbell.before <= q->bytes)
 		return;
-	for (uint64_t back = 0; (s = bf_sdma_reserve(q, back)) != NULL && back < 64; back++) {
+	for (uint64_t back = 0; (s = bf_sdma_rule_reserve(q, back)) != NULL && back < 64; back++) {
 		for (unsigned bits = 12; bits <= 32; bits += 4) {
 			if (s->to >> bits == 0 || (s->to & ((1ull << bits) - 1)) != e->sdma_doorbell.value)
 				continue;

@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
 	struct bf_finding *f;
 
 	if (e->sdma_doorbell.verdict != BF_SDMA_BELL_PAST_RING || !q->wrapped || e->sdma_doorbell.value < q->bytes)

@@ -4,12 +4,12 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
 	const uint64_t value = e->sdma_doorbell.value;
-	const struct bf_sdma_span *s, *meant = NULL;
+	const struct bf_sdma_rule_span *s, *meant = NULL;
 	struct bf_finding *f;
 
-	for (uint64_t back = 0; value && (s = bf_sdma_reserve(q, back)) != NULL && back < 64; back++) {
+	for (uint64_t back = 0; value && (s = bf_sdma_rule_reserve(q, back)) != NULL && back < 64; back++) {
 		const uint64_t to = q->wrapped ? s->to % q->bytes : s->to;
 
 		if (to == value)

@@ -4,20 +4,21 @@
 #include <inttypes.h>
 #include <string.h>
 
-struct bf_sdma_span *bf_sdma_reserve_of(const struct bf_sdma_queue *q, uint64_t index)
+struct bf_sdma_rule_span *bf_sdma_rule_reserve_of(const struct bf_sdma_rule_queue *q, uint64_t index)
 {
-	struct bf_sdma_span *s;
+	struct bf_sdma_rule_span *s;
 
-	for (uint64_t back = 0; (s = bf_sdma_reserve(q, back)) != NULL; back++)
+	for (uint64_t back = 0; (s = bf_sdma_rule_reserve(q, back)) != NULL; back++)
 		if (index >= s->from && index < s->to)
 			return s;
 	return NULL;
 }
 
-const struct bf_sdma_span *bf_sdma_published_to(const struct bf_sdma_queue *q, uint64_t to)
+const struct bf_sdma_rule_span *bf_sdma_rule_published_to(const struct bf_sdma_rule_queue *q, uint64_t to)
 {
-	for (uint64_t back = 0; q->w && to && back < q->w->npublishes && back < BF_SDMA_SPANS; back++) {
-		const struct bf_sdma_span *s = &q->w->publishes[(q->w->npublishes - 1 - back) % BF_SDMA_SPANS];
+	for (uint64_t back = 0; q->w && to && back < q->w->npublishes && back < BF_SDMA_RULE_SPANS; back++) {
+		const struct bf_sdma_rule_span *s =
+		    &q->w->publishes[(q->w->npublishes - 1 - back) % BF_SDMA_RULE_SPANS];
 
 		if (to - 1 >= s->from && to - 1 < s->to)
 			return s;
@@ -25,46 +26,47 @@ const struct bf_sdma_span *bf_sdma_published_to(const struct bf_sdma_queue *q, u
 	return NULL;
 }
 
-const struct bf_sdma_begun *bf_sdma_packet_of(const struct bf_sdma_piece *p)
+const struct bf_sdma_rule_begun *bf_sdma_rule_packet_of(const struct bf_sdma_rule_piece *p)
 {
-	const struct bf_sdma_queue *q = p->done ? bf_sdma_of(p->queue) : NULL;
+	const struct bf_sdma_rule_queue *q = p->done ? bf_sdma_rule_of(p->queue) : NULL;
 
-	if (!q || !q->w || q->w->npackets - p->packet_at > BF_SDMA_PACKETS)
+	if (!q || !q->w || q->w->npackets - p->packet_at > BF_SDMA_RULE_PACKETS)
 		return NULL;
-	return &q->w->packets[p->packet_at % BF_SDMA_PACKETS];
+	return &q->w->packets[p->packet_at % BF_SDMA_RULE_PACKETS];
 }
 
-uint64_t bf_sdma_extent(uint64_t pitch, const struct bf_sdma_piece *p)
+uint64_t bf_sdma_rule_extent(uint64_t pitch, const struct bf_sdma_rule_piece *p)
 {
 	return p->rec.rows ? (p->rec.rows - 1) * pitch + p->rec.len : 0;
 }
 
-bool bf_sdma_writes(const struct bf_sdma_piece *p, uint64_t va)
+bool bf_sdma_rule_writes(const struct bf_sdma_rule_piece *p, uint64_t va)
 {
 	const uint64_t at = va - p->rec.dst;
 
-	return va >= p->rec.dst && at < bf_sdma_extent(p->rec.dst_pitch, p) &&
+	return va >= p->rec.dst && at < bf_sdma_rule_extent(p->rec.dst_pitch, p) &&
 	       (p->rec.rows == 1 || !p->rec.dst_pitch || at % p->rec.dst_pitch < p->rec.len);
 }
 
-bool bf_sdma_unpadded(const struct bf_sdma_queue *q, uint64_t index)
+bool bf_sdma_rule_unpadded(const struct bf_sdma_rule_queue *q, uint64_t index)
 {
-	const struct bf_sdma_span *s = bf_sdma_reserve_of(q, index);
+	const struct bf_sdma_rule_span *s = bf_sdma_rule_reserve_of(q, index);
 
 	return s && s->pad && !s->stored;
 }
 
-const struct bf_sdma_begun *bf_sdma_packet_in(const struct bf_sdma_queue *q, uint64_t index, uint64_t indirect)
+const struct bf_sdma_rule_begun *bf_sdma_rule_packet_in(const struct bf_sdma_rule_queue *q, uint64_t index,
+							uint64_t indirect)
 {
-	const struct bf_sdma_begun *k;
+	const struct bf_sdma_rule_begun *k;
 
-	for (uint64_t back = 0; (k = bf_sdma_packet_back(q, back)) != NULL; back++)
+	for (uint64_t back = 0; (k = bf_sdma_rule_packet_back(q, back)) != NULL; back++)
 		if (k->index == index && k->indirect == indirect)
 			return k;
 	return NULL;
 }
 
-bool bf_sdma_in_vram(const struct bf_sdma_run *run, uint64_t va)
+bool bf_sdma_rule_in_vram(const struct bf_sdma_rule_run *run, uint64_t va)
 {
 	for (uint32_t i = 0; i < run->nvram; i++)
 		if (va - run->vram[i].va < run->vram[i].size)
@@ -72,13 +74,14 @@ bool bf_sdma_in_vram(const struct bf_sdma_run *run, uint64_t va)
 	return false;
 }
 
-bool bf_sdma_is_data(const struct bf_sdma_begun *k)
+bool bf_sdma_rule_is_data(const struct bf_sdma_rule_begun *k)
 {
 	return k->kind == BF_SDMA_KIND_COPY || k->kind == BF_SDMA_KIND_RECT || k->kind == BF_SDMA_KIND_FILL ||
 	       k->kind == BF_SDMA_KIND_WRITE;
 }
 
-void bf_sdma_whole(const struct bf_sdma_queue *q, const struct bf_sdma_begun *k, struct bf_sdma_packet *p)
+void bf_sdma_rule_whole(const struct bf_sdma_rule_queue *q, const struct bf_sdma_rule_begun *k,
+			struct bf_sdma_packet *p)
 {
 	uint32_t dw[BF_SDMA_MAX_FIXED] = { 0 };
 
@@ -93,7 +96,7 @@ static bool side_fits(uint64_t off_x, uint64_t off_y, uint64_t pitch, uint64_t s
 	return !slice || ((slice + 1) % (pitch + 1) == 0 && (off_y + p->y + 1) * (pitch + 1) <= slice + 1);
 }
 
-bool bf_sdma_rect_fits(const struct bf_sdma_packet *p)
+bool bf_sdma_rule_rect_fits(const struct bf_sdma_packet *p)
 {
 	return p->kind == BF_SDMA_KIND_RECT && !p->reserved &&
 	       side_fits(p->src_x, p->src_y, p->src_pitch, p->src_slice, p) &&
@@ -102,22 +105,22 @@ bool bf_sdma_rect_fits(const struct bf_sdma_packet *p)
 
 /* The copies' pieces that have to do with a byte: its last writer, the last one around it, the nearest one. */
 struct near {
-	const struct bf_sdma_piece *writer, *around, *nearest;
+	const struct bf_sdma_rule_piece *writer, *around, *nearest;
 };
 
-static struct near pieces_near(struct bf_sdma_run *run, uint64_t va)
+static struct near pieces_near(struct bf_sdma_rule_run *run, uint64_t va)
 {
-	const struct bf_sdma_piece *p;
+	const struct bf_sdma_rule_piece *p;
 	uint64_t least = UINT64_MAX;
 	struct near n = { 0 };
 
-	for (uint64_t back = 0; (p = bf_sdma_piece_back(run, back)) != NULL; back++) {
-		const uint64_t end = p->rec.dst + bf_sdma_extent(p->rec.dst_pitch, p);
+	for (uint64_t back = 0; (p = bf_sdma_rule_piece_back(run, back)) != NULL; back++) {
+		const uint64_t end = p->rec.dst + bf_sdma_rule_extent(p->rec.dst_pitch, p);
 		const uint64_t away = va < p->rec.dst ? p->rec.dst - va : va - end;
 
-		if (!bf_sdma_packet_of(p))
+		if (!bf_sdma_rule_packet_of(p))
 			continue;
-		if (bf_sdma_writes(p, va)) {
+		if (bf_sdma_rule_writes(p, va)) {
 			n.writer = n.writer ? n.writer : p;
 		} else if (va >= p->rec.dst && va < end) {
 			n.around = n.around ? n.around : p;
@@ -129,41 +132,41 @@ static struct near pieces_near(struct bf_sdma_run *run, uint64_t va)
 	return n;
 }
 
-const struct bf_sdma_begun *bf_sdma_near(struct bf_rule_run *r, uint64_t va, struct bf_sdma_packet *whole,
-					 bool *written)
+const struct bf_sdma_rule_begun *bf_sdma_rule_near(struct bf_rule_run *r, uint64_t va, struct bf_sdma_packet *whole,
+						   bool *written)
 {
-	const struct near n = pieces_near(bf_sdma_run(r), va);
-	const struct bf_sdma_piece *p = n.writer ? n.writer : n.around ? n.around : n.nearest;
-	const struct bf_sdma_begun *k = p ? bf_sdma_packet_of(p) : NULL;
+	const struct near n = pieces_near(bf_sdma_rule_run(r), va);
+	const struct bf_sdma_rule_piece *p = n.writer ? n.writer : n.around ? n.around : n.nearest;
+	const struct bf_sdma_rule_begun *k = p ? bf_sdma_rule_packet_of(p) : NULL;
 
 	*written = n.writer != NULL;
 	if (k)
-		bf_sdma_whole(bf_sdma_of(p->queue), k, whole);
+		bf_sdma_rule_whole(bf_sdma_rule_of(p->queue), k, whole);
 	return k;
 }
 
 /* ---- findings ---- */
 
-bool bf_sdma_fault_header(const struct bf_seen *e, uint32_t *header)
+bool bf_sdma_rule_fault_header(const struct bf_seen *e, uint32_t *header)
 {
-	const struct bf_sdma_begun *k =
-	    bf_sdma_packet_in(bf_sdma_of(e->queue), e->sdma_fault.index, e->sdma_fault.indirect);
+	const struct bf_sdma_rule_begun *k =
+	    bf_sdma_rule_packet_in(bf_sdma_rule_of(e->queue), e->sdma_fault.index, e->sdma_fault.indirect);
 
 	*header = k ? k->dw[0] : (uint32_t)(e->sdma_fault.dword ? e->sdma_fault.header : e->sdma_fault.value);
 	return k || e->sdma_fault.header;
 }
 
-struct bf_finding *bf_sdma_find_fault(struct bf_rule_run *r, const struct bf_seen *e)
+struct bf_finding *bf_sdma_rule_find_fault(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_span *s = bf_sdma_reserve_of(q, e->sdma_fault.index);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_span *s = bf_sdma_rule_reserve_of(q, e->sdma_fault.index);
 	struct bf_finding *f = bf_rule_find(r, e, e->queue);
 	struct bf_sdma_packet p;
 	uint32_t header;
 
 	if (!f)
 		return NULL;
-	bf_sdma_fault_header(e, &header);
+	bf_sdma_rule_fault_header(e, &header);
 	bf_sdma_decode(&q->dialect, &header, 1, &p);
 	bf_finding_index(f, e->sdma_fault.index);
 	bf_finding_say(f, "%s at byte %" PRIu64 " of %s", p.form ? p.name : "the packet", e->sdma_fault.index,
@@ -179,11 +182,11 @@ struct bf_finding *bf_sdma_find_fault(struct bf_rule_run *r, const struct bf_see
 	return f;
 }
 
-bool bf_sdma_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va)
+bool bf_sdma_rule_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va)
 {
-	const struct near n = pieces_near(bf_sdma_run(r), va);
-	const struct bf_sdma_piece *p = n.writer ? n.writer : n.around ? n.around : n.nearest;
-	const struct bf_sdma_begun *k = p ? bf_sdma_packet_of(p) : NULL;
+	const struct near n = pieces_near(bf_sdma_rule_run(r), va);
+	const struct bf_sdma_rule_piece *p = n.writer ? n.writer : n.around ? n.around : n.nearest;
+	const struct bf_sdma_rule_begun *k = p ? bf_sdma_rule_packet_of(p) : NULL;
 
 	if (!k)
 		return false;
@@ -204,9 +207,9 @@ bool bf_sdma_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va)
 	return true;
 }
 
-struct bf_finding *bf_sdma_find_after(struct bf_rule_run *r, const struct bf_seen *e)
+struct bf_finding *bf_sdma_rule_find_after(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_after *a = &bf_sdma_run(r)->after;
+	const struct bf_sdma_rule_after *a = &bf_sdma_rule_run(r)->after;
 	struct bf_finding *f = bf_rule_find(r, e, a->queue);
 
 	if (!f)

@@ -2,8 +2,8 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-static void reaches_past(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_sdma_span *s, uint64_t index,
-			 uint64_t dwords)
+static void reaches_past(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_sdma_rule_span *s,
+			 uint64_t index, uint64_t dwords)
 {
 	struct bf_finding *f = bf_rule_find(r, e, e->queue);
 
@@ -20,22 +20,22 @@ static void reaches_past(struct bf_rule_run *r, const struct bf_seen *e, const s
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
 	const bool fault = e->kind == BF_SEEN_sdma_fault;
 	const uint64_t index = fault ? e->sdma_fault.index : e->sdma_packet.index;
-	const struct bf_sdma_begun *k = fault ? NULL : bf_sdma_packet_back(q, 0);
-	const struct bf_sdma_span *s;
+	const struct bf_sdma_rule_begun *k = fault ? NULL : bf_sdma_rule_packet_back(q, 0);
+	const struct bf_sdma_rule_span *s;
 	struct bf_sdma_packet p;
 	uint32_t header;
 
 	if (!fault && (!k || k->kind != BF_SDMA_KIND_NOP || k->indirect))
 		return;
-	s = bf_sdma_reserve_of(q, index);
+	s = bf_sdma_rule_reserve_of(q, index);
 	if (k && s && index + k->dwords * 4ull > s->to)
 		reaches_past(r, e, s, index, k->dwords);
 	/* One that crosses the ring's end stops the queue. */
 	if (!fault || !s || (e->sdma_fault.reason != BF_SDMA_STRADDLES && e->sdma_fault.reason != BF_SDMA_TRUNCATED) ||
-	    !bf_sdma_fault_header(e, &header) || bf_sdma_unpadded(q, index))
+	    !bf_sdma_rule_fault_header(e, &header) || bf_sdma_rule_unpadded(q, index))
 		return;
 	bf_sdma_decode(&q->dialect, &header, 1, &p);
 	if (p.kind == BF_SDMA_KIND_NOP && s->from <= index && index + p.dwords * 4ull == s->to + 4)
@@ -58,7 +58,7 @@ const struct bf_rule bf_rule_sdma_nop_count = {
 	},
 	.rank = BF_RANK_ENTRY + 3,
 	.records = BF_SEES(sdma_packet, sdma_fault),
-	.when = BF_SDMA_NOP,
+	.when = BF_SDMA_RULE_NOP,
 	.whens = 1,
 	.on = on,
 };

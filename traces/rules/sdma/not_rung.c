@@ -23,13 +23,13 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 }
 
 /* The turn that the thread waits behind, when no submission begins there: nobody will take it. */
-static const struct waiter *lost_turn(const struct state *s, const struct bf_sdma_queue *q, uint32_t actor)
+static const struct waiter *lost_turn(const struct state *s, const struct bf_sdma_rule_queue *q, uint32_t actor)
 {
 	const struct waiter *w = NULL;
 
 	for (uint32_t i = 0; i < s->n && !w; i++)
 		w = s->waiters[i].actor == actor ? &s->waiters[i] : NULL;
-	for (uint32_t i = 0; w && i < BF_SDMA_SPANS; i++)
+	for (uint32_t i = 0; w && i < BF_SDMA_RULE_SPANS; i++)
 		if (q->w->reserves[i].set && q->w->reserves[i].from == w->turn)
 			return NULL;
 	return w;
@@ -37,8 +37,8 @@ static const struct waiter *lost_turn(const struct state *s, const struct bf_sdm
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(queue);
-	const struct bf_sdma_span *s = &q->last_reserve;
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(queue);
+	const struct bf_sdma_rule_span *s = &q->last_reserve;
 	const struct waiter *w;
 	struct bf_finding *f;
 	bool stale;

@@ -4,20 +4,20 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
 	struct bf_sdma_dialect d = q->dialect;
 	struct bf_sdma_packet p;
 	struct bf_finding *f;
 	uint32_t header;
 
-	if (e->sdma_fault.reason != BF_SDMA_BAD_OPCODE || !bf_sdma_fault_header(e, &header) ||
-	    bf_sdma_unpadded(q, e->sdma_fault.index))
+	if (e->sdma_fault.reason != BF_SDMA_BAD_OPCODE || !bf_sdma_rule_fault_header(e, &header) ||
+	    bf_sdma_rule_unpadded(q, e->sdma_fault.index))
 		return;
 	for (d.gen = BF_SDMA_V4; d.gen < BF_SDMA_GENS; d.gen++) {
 		bf_sdma_decode(&d, &header, 1, &p);
 		if (!p.form)
 			continue;
-		f = bf_sdma_find_fault(r, e);
+		f = bf_sdma_rule_find_fault(r, e);
 		if (f)
 			bf_finding_say(f, ": it would be %s on %s, and this engine is %s", p.name,
 				       bf_sdma_gen_name(d.gen), bf_sdma_gen_name(q->dialect.gen));

@@ -4,8 +4,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_begun *k =
-	    bf_sdma_packet_in(bf_sdma_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect);
+	const struct bf_sdma_rule_begun *k =
+	    bf_sdma_rule_packet_in(bf_sdma_rule_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect);
 	struct bf_finding *f =
 	    e->sdma_suspect.what == BF_SDMA_SUSPECT_OVERLAP && k ? bf_rule_find(r, e, e->queue) : NULL;
 

@@ -3,7 +3,7 @@
 /* Rules of their own speak for the other reasons. */
 static bool is_ours(const struct bf_seen *e)
 {
-	struct bf_sdma_dialect d = bf_sdma_of(e->queue)->dialect;
+	struct bf_sdma_dialect d = bf_sdma_rule_of(e->queue)->dialect;
 	struct bf_sdma_packet p;
 	uint32_t header;
 
@@ -14,9 +14,9 @@ static bool is_ours(const struct bf_seen *e)
 	case BF_SDMA_TRUNCATED:
 		return false;
 	case BF_SDMA_MISALIGNED:
-		return !bf_sdma_fault_header(e, &header);
+		return !bf_sdma_rule_fault_header(e, &header);
 	case BF_SDMA_BAD_OPCODE:
-		for (d.gen = BF_SDMA_V4; d.gen < BF_SDMA_GENS && bf_sdma_fault_header(e, &header); d.gen++) {
+		for (d.gen = BF_SDMA_V4; d.gen < BF_SDMA_GENS && bf_sdma_rule_fault_header(e, &header); d.gen++) {
 			bf_sdma_decode(&d, &header, 1, &p);
 			if (p.form)
 				return false;
@@ -29,8 +29,8 @@ static bool is_ours(const struct bf_seen *e)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	if (is_ours(e) && !bf_sdma_unpadded(bf_sdma_of(e->queue), e->sdma_fault.index))
-		bf_sdma_find_fault(r, e);
+	if (is_ours(e) && !bf_sdma_rule_unpadded(bf_sdma_rule_of(e->queue), e->sdma_fault.index))
+		bf_sdma_rule_find_fault(r, e);
 }
 
 const struct bf_rule bf_rule_sdma_packet = {

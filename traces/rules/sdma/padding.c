@@ -6,17 +6,17 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const bool fault = e->kind == BF_SEEN_sdma_fault;
 	const uint64_t index = fault ? e->sdma_fault.index : e->sdma_packet.index;
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_begun *k = fault ? NULL : bf_sdma_packet_back(q, 0);
-	const struct bf_sdma_span *s;
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_begun *k = fault ? NULL : bf_sdma_rule_packet_back(q, 0);
+	const struct bf_sdma_rule_span *s;
 	struct bf_finding *f;
 
-	if ((k && (k->kind == BF_SDMA_KIND_NOP || k->indirect)) || !bf_sdma_unpadded(q, index))
+	if ((k && (k->kind == BF_SDMA_KIND_NOP || k->indirect)) || !bf_sdma_rule_unpadded(q, index))
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;
-	s = bf_sdma_reserve_of(q, index);
+	s = bf_sdma_rule_reserve_of(q, index);
 	bf_finding_since(f, s->at_ps, s->record);
 	bf_finding_index(f, index);
 	bf_finding_say(f,

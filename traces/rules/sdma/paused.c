@@ -4,7 +4,7 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(queue);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(queue);
 	struct bf_finding *f;
 
 	if (!complete || !q->paused || q->published <= q->retired)

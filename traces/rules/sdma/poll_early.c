@@ -8,14 +8,14 @@ struct state {
 	bool early;
 };
 
-static void ended(struct bf_rule_run *r, struct state *s, const struct bf_sdma_queue *q, const struct bf_seen *e)
+static void ended(struct bf_rule_run *r, struct state *s, const struct bf_sdma_rule_queue *q, const struct bf_seen *e)
 {
-	const struct bf_sdma_begun *k = bf_sdma_packet_in(q, e->sdma_result.index, e->sdma_result.indirect);
+	const struct bf_sdma_rule_begun *k = bf_sdma_rule_packet_in(q, e->sdma_result.index, e->sdma_result.indirect);
 	struct bf_sdma_packet p;
 
 	if (!k || k->kind != BF_SDMA_KIND_POLL || e->sdma_result.verdict != BF_SDMA_DONE)
 		return;
-	bf_sdma_whole(q, k, &p);
+	bf_sdma_rule_whole(q, k, &p);
 	if (bf_sdma_poll_holds((uint32_t)p.func, e->sdma_result.before, p.reference, p.mask))
 		return;
 	*s = (struct state){ .index = k->index,
@@ -30,16 +30,16 @@ static void ended(struct bf_rule_run *r, struct state *s, const struct bf_sdma_q
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
 	struct state *s = bf_rule_queue_state(r, e->queue);
-	const struct bf_sdma_begun *k;
+	const struct bf_sdma_rule_begun *k;
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_sdma_result) {
 		ended(r, s, q, e);
 		return;
 	}
-	k = s->early ? bf_sdma_packet_back(q, 0) : NULL;
+	k = s->early ? bf_sdma_rule_packet_back(q, 0) : NULL;
 	s->early = false;
 	if (!k || (k->index == s->end && k->kind == BF_SDMA_KIND_POLL && k->dst == s->va))
 		return;

@@ -20,8 +20,8 @@ static const struct bf_store *between(const struct state *s, uint64_t va, uint64
 	return NULL;
 }
 
-static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_sdma_begun *low,
-		  const struct bf_sdma_begun *high)
+static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_sdma_rule_begun *low,
+		  const struct bf_sdma_rule_begun *high)
 {
 	const struct bf_store *s = between(r->state, low->dst, low->held_ps, high->held_ps);
 	struct bf_finding *f = s ? bf_rule_find(r, e, e->queue) : NULL;
@@ -42,7 +42,7 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct b
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_begun *low = NULL, *high;
+	const struct bf_sdma_rule_begun *low = NULL, *high;
 	struct state *s = r->state;
 	const struct bf_store *shown;
 
@@ -52,8 +52,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 			s->shown[s->n++ % BF_ARRAY_LEN(s->shown)] = *shown;
 		return;
 	}
-	for (uint64_t back = 0; (high = bf_sdma_packet_back(bf_sdma_of(e->queue), back)) != NULL; back++) {
-		low = bf_sdma_packet_back(bf_sdma_of(e->queue), back + 1);
+	for (uint64_t back = 0; (high = bf_sdma_rule_packet_back(bf_sdma_rule_of(e->queue), back)) != NULL; back++) {
+		low = bf_sdma_rule_packet_back(bf_sdma_rule_of(e->queue), back + 1);
 		if (high->index == e->sdma_result.index)
 			break;
 	}

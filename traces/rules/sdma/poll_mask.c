@@ -4,14 +4,14 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_begun *k = bf_sdma_packet_back(q, 0);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_begun *k = bf_sdma_rule_packet_back(q, 0);
 	struct bf_sdma_packet p;
 	struct bf_finding *f;
 
 	if (!k || k->kind != BF_SDMA_KIND_POLL)
 		return;
-	bf_sdma_whole(q, k, &p);
+	bf_sdma_rule_whole(q, k, &p);
 	if (p.func == BF_SDMA_ALWAYS || (p.mask && !(p.reference & ~p.mask)))
 		return;
 	f = bf_rule_find(r, e, e->queue);
@@ -41,7 +41,7 @@ const struct bf_rule bf_rule_sdma_poll_mask = {
 	},
 	.rank = BF_RANK_ENTRY + 6,
 	.records = BF_SEES(sdma_packet),
-	.when = BF_SDMA_POLL,
+	.when = BF_SDMA_RULE_POLL,
 	.whens = 1,
 	.on = on,
 };

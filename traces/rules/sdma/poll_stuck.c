@@ -17,8 +17,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	const struct state *s = bf_rule_queue_state(r, queue);
-	const struct bf_sdma_queue *q = bf_sdma_of(queue);
-	const struct bf_sdma_begun *k = bf_sdma_packet_back(q, 0);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(queue);
+	const struct bf_sdma_rule_begun *k = bf_sdma_rule_packet_back(q, 0);
 	struct bf_sdma_packet p;
 	struct bf_finding *f;
 
@@ -27,7 +27,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
-	bf_sdma_whole(q, k, &p);
+	bf_sdma_rule_whole(q, k, &p);
 	f->found.at_ps = k->at_ps;
 	bf_finding_since(f, k->at_ps, k->record);
 	bf_finding_index(f, k->index);

@@ -6,9 +6,10 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_finding *f;
 
-	if (e->sdma_fault.reason != BF_SDMA_PRIVILEGED || bf_sdma_unpadded(bf_sdma_of(e->queue), e->sdma_fault.index))
+	if (e->sdma_fault.reason != BF_SDMA_PRIVILEGED ||
+	    bf_sdma_rule_unpadded(bf_sdma_rule_of(e->queue), e->sdma_fault.index))
 		return;
-	f = bf_sdma_find_fault(r, e);
+	f = bf_sdma_rule_find_fault(r, e);
 	if (f && (e->sdma_fault.value & BF_SDMA_HDR_OP) == BF_SDMA_OP_POLL_REGMEM)
 		bf_finding_say(f, ": without bit 31 (mem_poll) the poll is one of a register");
 }

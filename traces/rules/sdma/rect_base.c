@@ -8,10 +8,10 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 	uint32_t header;
 
-	if (e->sdma_fault.reason != BF_SDMA_MISALIGNED || !bf_sdma_fault_header(e, &header))
+	if (e->sdma_fault.reason != BF_SDMA_MISALIGNED || !bf_sdma_rule_fault_header(e, &header))
 		return;
-	bf_sdma_decode(&bf_sdma_of(e->queue)->dialect, &header, 1, &p);
-	f = p.kind == BF_SDMA_KIND_RECT ? bf_sdma_find_fault(r, e) : NULL;
+	bf_sdma_decode(&bf_sdma_rule_of(e->queue)->dialect, &header, 1, &p);
+	f = p.kind == BF_SDMA_KIND_RECT ? bf_sdma_rule_find_fault(r, e) : NULL;
 	if (f)
 		bf_finding_say(f, ": the low bits of the base belong into the x offset");
 }

@@ -3,24 +3,24 @@
 #include "traces/rules/sdma/sdma.h"
 
 /* In this queue's layout the packet makes no sense, and in the other one it does. */
-static bool other_layout(const struct bf_sdma_queue *q, const struct bf_sdma_begun *k, struct bf_sdma_packet *as_is,
-			 struct bf_sdma_packet *other)
+static bool other_layout(const struct bf_sdma_rule_queue *q, const struct bf_sdma_rule_begun *k,
+			 struct bf_sdma_packet *as_is, struct bf_sdma_packet *other)
 {
 	struct bf_sdma_dialect d = q->dialect;
 
 	if (!k || k->kind != BF_SDMA_KIND_RECT || k->dwords != BF_SDMA_RECT_DWORDS)
 		return false;
-	bf_sdma_whole(q, k, as_is);
-	if (bf_sdma_rect_fits(as_is))
+	bf_sdma_rule_whole(q, k, as_is);
+	if (bf_sdma_rule_rect_fits(as_is))
 		return false;
 	d.wide_rect = !d.wide_rect;
-	return bf_sdma_decode(&d, k->dw, BF_SDMA_RECT_DWORDS, other) == BF_SDMA_RUNS && bf_sdma_rect_fits(other);
+	return bf_sdma_decode(&d, k->dw, BF_SDMA_RECT_DWORDS, other) == BF_SDMA_RUNS && bf_sdma_rule_rect_fits(other);
 }
 
 static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule_queue *queue,
-		  const struct bf_sdma_begun *k)
+		  const struct bf_sdma_rule_begun *k)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(queue);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(queue);
 	struct bf_sdma_packet as_is, p;
 	struct bf_finding *f = other_layout(q, k, &as_is, &p) ? bf_rule_find(r, e, queue) : NULL;
 
@@ -41,18 +41,19 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_piece *p;
+	const struct bf_sdma_rule_piece *p;
 
 	if (e->kind == BF_SEEN_sdma_suspect)
-		judge(r, e, e->queue,
-		      bf_sdma_packet_in(bf_sdma_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect));
+		judge(
+		    r, e, e->queue,
+		    bf_sdma_rule_packet_in(bf_sdma_rule_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect));
 	else if (e->kind == BF_SEEN_sdma_fault)
 		judge(r, e, e->queue,
-		      bf_sdma_packet_in(bf_sdma_of(e->queue), e->sdma_fault.index, e->sdma_fault.indirect));
+		      bf_sdma_rule_packet_in(bf_sdma_rule_of(e->queue), e->sdma_fault.index, e->sdma_fault.indirect));
 	else
-		for (uint64_t back = 0; (p = bf_sdma_piece_back(bf_sdma_run(r), back)) != NULL; back++)
-			if (bf_sdma_packet_of(p))
-				judge(r, e, p->queue, bf_sdma_packet_of(p));
+		for (uint64_t back = 0; (p = bf_sdma_rule_piece_back(bf_sdma_rule_run(r), back)) != NULL; back++)
+			if (bf_sdma_rule_packet_of(p))
+				judge(r, e, p->queue, bf_sdma_rule_packet_of(p));
 }
 
 const struct bf_rule bf_rule_sdma_rect_layout = {

@@ -4,8 +4,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_begun *k =
-	    bf_sdma_packet_in(bf_sdma_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect);
+	const struct bf_sdma_rule_begun *k =
+	    bf_sdma_rule_packet_in(bf_sdma_rule_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect);
 	struct bf_sdma_packet p;
 	struct bf_finding *f;
 
@@ -15,7 +15,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;
-	bf_sdma_whole(bf_sdma_of(e->queue), k, &p);
+	bf_sdma_rule_whole(bf_sdma_rule_of(e->queue), k, &p);
 	bf_finding_index(f, k->index);
 	bf_finding_say(f,
 		       "dword %" PRIu64 " of %s at byte %" PRIu64 " of %s is 0x%08" PRIx64

@@ -16,7 +16,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	bool written;
 	struct bf_sdma_packet p;
-	const struct bf_sdma_begun *k = bf_sdma_near(r, e->sdma_mismatch.va, &p, &written);
+	const struct bf_sdma_rule_begun *k = bf_sdma_rule_near(r, e->sdma_mismatch.va, &p, &written);
 	struct bf_finding *f;
 	bool src, dst;
 
@@ -27,7 +27,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = src || dst ? bf_rule_find(r, e, NULL) : NULL;
 	if (!f)
 		return;
-	if (!bf_sdma_blame(r, f, e->sdma_mismatch.va))
+	if (!bf_sdma_rule_blame(r, f, e->sdma_mismatch.va))
 		f->dropped = true;
 	bf_finding_say(
 	    f,

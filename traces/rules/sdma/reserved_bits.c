@@ -4,8 +4,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_begun *k =
-	    bf_sdma_packet_in(bf_sdma_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect);
+	const struct bf_sdma_rule_begun *k =
+	    bf_sdma_rule_packet_in(bf_sdma_rule_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect);
 	struct bf_finding *f =
 	    e->sdma_suspect.what == BF_SDMA_SUSPECT_RESERVED_BITS && k ? bf_rule_find(r, e, e->queue) : NULL;
 
@@ -16,7 +16,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       "dword %" PRIu64 " of %s at byte %" PRIu64 " of %s is 0x%08" PRIx64
 		       ", with bits that %s does not define",
 		       e->sdma_suspect.dword, k->name, k->index, bf_rule_queue_name(r->rules, e->queue),
-		       e->sdma_suspect.value, bf_sdma_gen_name(bf_sdma_of(e->queue)->dialect.gen));
+		       e->sdma_suspect.value, bf_sdma_gen_name(bf_sdma_rule_of(e->queue)->dialect.gen));
 }
 
 const struct bf_rule bf_rule_sdma_reserved_bits = {

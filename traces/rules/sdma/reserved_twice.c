@@ -6,11 +6,11 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_span *s;
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_span *s;
 
 	/* The facts have it already: number 0. */
-	for (uint64_t back = 1; back < RECENT && (s = bf_sdma_reserve(q, back)) != NULL; back++) {
+	for (uint64_t back = 1; back < RECENT && (s = bf_sdma_rule_reserve(q, back)) != NULL; back++) {
 		struct bf_finding *f;
 
 		if (e->sdma_reserve.from >= s->to || s->from >= e->sdma_reserve.to)

@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_run *run = bf_sdma_run(r);
+	const struct bf_sdma_rule_run *run = bf_sdma_rule_run(r);
 	const struct bf_store *late =
 	    run->read ? bf_stores_late(bf_rule_stores(r->rules), e->dma_read.va, e->dma_read.len) : NULL;
 	struct bf_finding *f = late ? bf_rule_find(r, e, run->read_queue) : NULL;

@@ -11,8 +11,8 @@ struct state {
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_begun *k = bf_sdma_packet_back(q, 0);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_begun *k = bf_sdma_rule_packet_back(q, 0);
 	struct state *s = bf_rule_queue_state(r, e->queue);
 	struct bf_finding *f;
 
@@ -36,7 +36,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	s->src = k->src;
 	s->dst = k->dst;
 	s->count = k->count;
-	f = s->rows == FEWEST && bf_sdma_reserve_of(q, s->first) == bf_sdma_reserve_of(q, k->index)
+	f = s->rows == FEWEST && bf_sdma_rule_reserve_of(q, s->first) == bf_sdma_rule_reserve_of(q, k->index)
 		? bf_rule_find(r, e, e->queue)
 		: NULL;
 	if (!f)
@@ -65,7 +65,7 @@ const struct bf_rule bf_rule_sdma_row_copies = {
 	},
 	.rank = BF_RANK_SPEED,
 	.records = BF_SEES(sdma_packet),
-	.when = BF_SDMA_COPY,
+	.when = BF_SDMA_RULE_COPY,
 	.whens = 1,
 	.on = on,
 	.queue_bytes = sizeof(struct state),

@@ -26,7 +26,7 @@ static void waited(struct bf_rule_run *r, const struct bf_seen *e)
 
 	for (uint32_t n = 0; (queue = bf_rule_queue_at(r->rules, n)) != NULL; n++)
 		rptr |= queue->family == &bf_rules_sdma && queue->pe == e->pe &&
-			bf_sdma_of(queue)->rptr == e->sdma_waited.va;
+			bf_sdma_rule_of(queue)->rptr == e->sdma_waited.va;
 	while (i < s->nactors && s->actor[i] != e->actor)
 		i++;
 	if (rptr && i == s->nactors && i < THREADS)
@@ -43,14 +43,14 @@ static void looked(struct state *s, const struct bf_seen *e)
 			s->looks[s->nlooks++ % LOADS] = (struct look){ e->load.va, e->time_ps, e->number, e->actor };
 }
 
-static bool too_early(const struct look *l, const struct bf_sdma_begun *c)
+static bool too_early(const struct look *l, const struct bf_sdma_rule_begun *c)
 {
 	return l->at_ps > c->at_ps && l->va >= c->dst && l->va - c->dst < c->bytes;
 }
 
 static void copied(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_begun *c = bf_sdma_run(r)->copied;
+	const struct bf_sdma_rule_begun *c = bf_sdma_rule_run(r)->copied;
 	const struct state *s = r->state;
 	struct bf_finding *f;
 

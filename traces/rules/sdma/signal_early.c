@@ -4,10 +4,10 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_begun *c = bf_sdma_run(r)->copied;
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_span *s = c && c->bytes ? bf_sdma_reserve_of(q, c->index) : NULL;
-	const struct bf_sdma_told *t = s ? &q->w->told[s - q->w->reserves] : NULL;
+	const struct bf_sdma_rule_begun *c = bf_sdma_rule_run(r)->copied;
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_span *s = c && c->bytes ? bf_sdma_rule_reserve_of(q, c->index) : NULL;
+	const struct bf_sdma_rule_told *t = s ? &q->w->told[s - q->w->reserves] : NULL;
 	struct bf_finding *f;
 
 	if (!t || t->at_ps == BF_NEVER || t->at_ps >= e->time_ps)

@@ -3,13 +3,13 @@
 #include "traces/rules/sdma/sdma.h"
 
 /* Nothing of this queue is known to name the word, and nothing is outstanding. */
-static bool nothing_there(const struct bf_sdma_queue *q, uint64_t va)
+static bool nothing_there(const struct bf_sdma_rule_queue *q, uint64_t va)
 {
-	const struct bf_sdma_begun *k;
+	const struct bf_sdma_rule_begun *k;
 
-	if (!q->w || q->w->npackets > BF_SDMA_PACKETS || q->stopped || q->last_reserve.to > q->retired)
+	if (!q->w || q->w->npackets > BF_SDMA_RULE_PACKETS || q->stopped || q->last_reserve.to > q->retired)
 		return false;
-	for (uint64_t back = 0; (k = bf_sdma_packet_back(q, back)) != NULL; back++)
+	for (uint64_t back = 0; (k = bf_sdma_rule_packet_back(q, back)) != NULL; back++)
 		if (k->dst <= va + 7 && va < k->dst + 8)
 			return false;
 	return true;
@@ -24,7 +24,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r->rules, i)) != NULL; i++) {
 		if (queue->family != &bf_rules_sdma)
 			continue;
-		if (!nothing_there(bf_sdma_of(queue), e->deadlock.va))
+		if (!nothing_there(bf_sdma_rule_of(queue), e->deadlock.va))
 			return;
 		any = true;
 	}

@@ -4,15 +4,15 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_sdma_run *run = bf_sdma_run(r);
-	const struct bf_sdma_piece *p;
+	struct bf_sdma_rule_run *run = bf_sdma_rule_run(r);
+	const struct bf_sdma_rule_piece *p;
 	struct bf_finding *f;
 
-	for (uint64_t back = 0; (p = bf_sdma_piece_back(run, back)) != NULL; back++) {
-		if (!bf_sdma_writes(p, e->deadlock.va))
+	for (uint64_t back = 0; (p = bf_sdma_rule_piece_back(run, back)) != NULL; back++) {
+		if (!bf_sdma_rule_writes(p, e->deadlock.va))
 			continue;
 		f = bf_rule_find(r, e, NULL);
-		if (f && !bf_sdma_blame(r, f, e->deadlock.va))
+		if (f && !bf_sdma_rule_blame(r, f, e->deadlock.va))
 			f->dropped = true;
 		return;
 	}

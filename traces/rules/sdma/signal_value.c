@@ -3,14 +3,14 @@
 #include "traces/rules/sdma/sdma.h"
 
 /* The last ATOMIC that went there; NULL. */
-static const struct bf_sdma_begun *counted(struct bf_rule_run *r, uint64_t va, struct bf_rule_queue **by)
+static const struct bf_sdma_rule_begun *counted(struct bf_rule_run *r, uint64_t va, struct bf_rule_queue **by)
 {
-	const struct bf_sdma_begun *k, *last = NULL;
+	const struct bf_sdma_rule_begun *k, *last = NULL;
 	struct bf_rule_queue *queue;
 
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r->rules, i)) != NULL; i++)
-		for (uint64_t back = 0;
-		     queue->family == &bf_rules_sdma && (k = bf_sdma_packet_back(bf_sdma_of(queue), back)) != NULL;
+		for (uint64_t back = 0; queue->family == &bf_rules_sdma &&
+					(k = bf_sdma_rule_packet_back(bf_sdma_rule_of(queue), back)) != NULL;
 		     back++)
 			if (k->kind == BF_SDMA_KIND_ATOMIC && k->dst == va && (!last || k->at_ps > last->at_ps)) {
 				last = k;
@@ -23,7 +23,7 @@ static const struct bf_sdma_begun *counted(struct bf_rule_run *r, uint64_t va, s
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_rule_queue *queue = NULL;
-	const struct bf_sdma_begun *k = e->deadlock.value >> 63 ? counted(r, e->deadlock.va, &queue) : NULL;
+	const struct bf_sdma_rule_begun *k = e->deadlock.value >> 63 ? counted(r, e->deadlock.va, &queue) : NULL;
 	struct bf_finding *f = k ? bf_rule_find(r, e, queue) : NULL;
 
 	if (!f)

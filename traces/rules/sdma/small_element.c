@@ -12,14 +12,14 @@ static uint64_t divided(const struct bf_sdma_packet *p)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_begun *k = bf_sdma_packet_back(q, 0);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_begun *k = bf_sdma_rule_packet_back(q, 0);
 	struct bf_sdma_packet p;
 	struct bf_finding *f;
 
 	if (!k || k->kind != BF_SDMA_KIND_RECT || k->dwords != BF_SDMA_RECT_DWORDS)
 		return;
-	bf_sdma_whole(q, k, &p);
+	bf_sdma_rule_whole(q, k, &p);
 	if (p.element >= 2 || divided(&p) & ((4u >> p.element) - 1))
 		return;
 	f = bf_rule_find(r, e, e->queue);
@@ -50,7 +50,7 @@ const struct bf_rule bf_rule_sdma_small_element = {
 	},
 	.rank = BF_RANK_SPEED,
 	.records = BF_SEES(sdma_packet),
-	.when = BF_SDMA_RECT,
+	.when = BF_SDMA_RULE_RECT,
 	.whens = 1,
 	.on = on,
 };

@@ -4,11 +4,11 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_span *s = bf_sdma_reserve_of(q, e->sdma_fault.index);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_span *s = bf_sdma_rule_reserve_of(q, e->sdma_fault.index);
 	struct bf_finding *f;
 
-	if (e->sdma_fault.reason != BF_SDMA_STRADDLES || !s || s->pad || bf_sdma_unpadded(q, e->sdma_fault.index))
+	if (e->sdma_fault.reason != BF_SDMA_STRADDLES || !s || s->pad || bf_sdma_rule_unpadded(q, e->sdma_fault.index))
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

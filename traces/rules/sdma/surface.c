@@ -13,15 +13,15 @@ static bool bytes_for_elements(const struct bf_sdma_packet *p)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_begun *k =
-	    bf_sdma_packet_in(bf_sdma_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect);
+	const struct bf_sdma_rule_begun *k =
+	    bf_sdma_rule_packet_in(bf_sdma_rule_of(e->queue), e->sdma_suspect.index, e->sdma_suspect.indirect);
 	struct bf_finding *f =
 	    e->sdma_suspect.what == BF_SDMA_SUSPECT_OUT_OF_SURFACE && k ? bf_rule_find(r, e, e->queue) : NULL;
 	struct bf_sdma_packet p;
 
 	if (!f)
 		return;
-	bf_sdma_whole(bf_sdma_of(e->queue), k, &p);
+	bf_sdma_rule_whole(bf_sdma_rule_of(e->queue), k, &p);
 	bf_finding_index(f, k->index);
 	bf_finding_say(f,
 		       "%s at byte %" PRIu64 " of %s, which moves %" PRIu64 " bytes to 0x%" PRIx64 ", has %" PRIu64

@@ -4,15 +4,15 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_begun *now = bf_sdma_packet_back(q, 0), *k, *trap = NULL;
-	const struct bf_sdma_span *s;
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_begun *now = bf_sdma_rule_packet_back(q, 0), *k, *trap = NULL;
+	const struct bf_sdma_rule_span *s;
 	struct bf_finding *f;
 
 	if (!now || now->indirect || now->kind != BF_SDMA_KIND_FENCE || !now->data)
 		return;
-	s = bf_sdma_reserve_of(q, now->index);
-	for (uint64_t back = 1; s && (k = bf_sdma_packet_back(q, back)) != NULL && k->index >= s->from; back++) {
+	s = bf_sdma_rule_reserve_of(q, now->index);
+	for (uint64_t back = 1; s && (k = bf_sdma_rule_packet_back(q, back)) != NULL && k->index >= s->from; back++) {
 		if (k->kind == BF_SDMA_KIND_TRAP && k->data == now->data)
 			trap = k;
 		else if (trap && k->kind == BF_SDMA_KIND_FENCE && k->data == now->data)
@@ -45,7 +45,7 @@ const struct bf_rule bf_rule_sdma_trap_first = {
 	},
 	.rank = BF_RANK_LUCK,
 	.records = BF_SEES(sdma_packet),
-	.when = BF_SDMA_SIGNAL,
+	.when = BF_SDMA_RULE_SIGNAL,
 	.whens = 1,
 	.on = on,
 };

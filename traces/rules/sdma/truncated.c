@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_sdma_queue) {
@@ -14,9 +14,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 			f->dropped = true;
 		return;
 	}
-	if (e->sdma_fault.reason != BF_SDMA_TRUNCATED || bf_sdma_unpadded(q, e->sdma_fault.index))
+	if (e->sdma_fault.reason != BF_SDMA_TRUNCATED || bf_sdma_rule_unpadded(q, e->sdma_fault.index))
 		return;
-	f = bf_sdma_find_fault(r, e);
+	f = bf_sdma_rule_find_fault(r, e);
 	if (f)
 		bf_finding_say(f, ": it goes on behind %" PRIu64 ", up to where the doorbell was rung", q->published);
 }

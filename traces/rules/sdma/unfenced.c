@@ -6,13 +6,13 @@
 #define SPANS 32u
 
 /* The last bytes of the queue that the thread has reserved; NULL. */
-static const struct bf_sdma_span *own_span(const struct bf_sdma_queue *q, uint32_t actor)
+static const struct bf_sdma_rule_span *own_span(const struct bf_sdma_rule_queue *q, uint32_t actor)
 {
-	const struct bf_sdma_span *s;
+	const struct bf_sdma_rule_span *s;
 
-	if (!bf_sdma_reserved_by(q, actor))
+	if (!bf_sdma_rule_reserved_by(q, actor))
 		return NULL;
-	for (uint64_t back = 0; back < SPANS && (s = bf_sdma_reserve(q, back)) != NULL; back++)
+	for (uint64_t back = 0; back < SPANS && (s = bf_sdma_rule_reserve(q, back)) != NULL; back++)
 		if (s->actor == actor)
 			return s;
 	return NULL;
@@ -43,9 +43,9 @@ static const struct bf_store *late_pointer(struct bf_rule_run *r, const struct b
 }
 
 static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule_queue *queue,
-		  const struct bf_sdma_span *s)
+		  const struct bf_sdma_rule_span *s)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(queue);
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(queue);
 	const uint64_t ring = q->ring ? q->ring->va : 0;
 	const struct bf_store *late = ring ? own_late(r, e->actor, ring + s->from % q->bytes, s->to - s->from) : NULL;
 	const bool packets = late != NULL;
@@ -74,8 +74,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if ((e->tail_len != 4 && e->tail_len != 8) || bf_stores_waiting(bf_rule_stores(r->rules), e->actor) < 2)
 		return;
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r->rules, i)) != NULL; i++) {
-		const struct bf_sdma_span *s =
-		    queue->family == &bf_rules_sdma ? own_span(bf_sdma_of(queue), e->actor) : NULL;
+		const struct bf_sdma_rule_span *s =
+		    queue->family == &bf_rules_sdma ? own_span(bf_sdma_rule_of(queue), e->actor) : NULL;
 
 		if (s)
 			judge(r, e, queue, s);

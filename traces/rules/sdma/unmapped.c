@@ -4,8 +4,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	struct bf_finding *f = e->sdma_fault.reason == BF_SDMA_MEMORY ? bf_sdma_find_fault(r, e) : NULL;
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	struct bf_finding *f = e->sdma_fault.reason == BF_SDMA_MEMORY ? bf_sdma_rule_find_fault(r, e) : NULL;
 
 	if (f && !(e->sdma_fault.address >> 32) && q->address >> 32)
 		bf_finding_say(f, ": the upper half of the address is 0, and that of the ring is not");

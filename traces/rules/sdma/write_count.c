@@ -2,7 +2,7 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-static bool is_header(const struct bf_sdma_queue *q, uint32_t dword)
+static bool is_header(const struct bf_sdma_rule_queue *q, uint32_t dword)
 {
 	struct bf_sdma_packet p;
 
@@ -13,13 +13,13 @@ static bool is_header(const struct bf_sdma_queue *q, uint32_t dword)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_queue *q = bf_sdma_of(e->queue);
-	const struct bf_sdma_span *s = bf_sdma_reserve_of(q, e->sdma_fault.index);
-	const struct bf_sdma_begun *k;
+	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
+	const struct bf_sdma_rule_span *s = bf_sdma_rule_reserve_of(q, e->sdma_fault.index);
+	const struct bf_sdma_rule_begun *k;
 	struct bf_finding *f;
 
 	/* The last WRITE of the submission that failed. */
-	for (uint64_t back = 0; s && (k = bf_sdma_packet_back(q, back)) != NULL && k->index >= s->from; back++) {
+	for (uint64_t back = 0; s && (k = bf_sdma_rule_packet_back(q, back)) != NULL && k->index >= s->from; back++) {
 		if (k->kind != BF_SDMA_KIND_WRITE || k->indirect || !is_header(q, k->last))
 			continue;
 		f = bf_rule_find(r, e, e->queue);

@@ -6,7 +6,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_finding *f = bf_rule_find(r, e, NULL);
 
-	if (f && !bf_sdma_blame(r, f, e->sdma_mismatch.va))
+	if (f && !bf_sdma_rule_blame(r, f, e->sdma_mismatch.va))
 		bf_finding_say(f,
 			       "the byte at 0x%" PRIx64 " is 0x%02" PRIx64 " and should be 0x%02" PRIx64
 			       ": no copy went near it",
