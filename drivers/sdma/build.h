@@ -17,8 +17,8 @@ struct bf_sdma_drv_body {
 	uint32_t n, cap; /* dwords */
 };
 
-BF_FN void bf_sdma_body_begin(struct bf_sdma_drv_body *b, const struct bf_sdma_drv_caps *caps, uint64_t bugs,
-			      uint32_t *dw, uint32_t cap)
+BF_FN void bf_sdma_drv_body_begin(struct bf_sdma_drv_body *b, const struct bf_sdma_drv_caps *caps, uint64_t bugs,
+				  uint32_t *dw, uint32_t cap)
 {
 	b->caps = caps;
 	b->bugs = bugs;
@@ -27,7 +27,7 @@ BF_FN void bf_sdma_body_begin(struct bf_sdma_drv_body *b, const struct bf_sdma_d
 	b->cap = cap;
 }
 
-BF_FN void bf_sdma_body_add(struct bf_sdma_drv_body *b, const uint32_t *dw, uint32_t n)
+BF_FN void bf_sdma_drv_body_add(struct bf_sdma_drv_body *b, const uint32_t *dw, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (b->n + i < b->cap)
@@ -35,29 +35,29 @@ BF_FN void bf_sdma_body_add(struct bf_sdma_drv_body *b, const uint32_t *dw, uint
 	b->n += n;
 }
 
-BF_FN uint32_t bf_sdma_header(enum bf_sdma_op op, uint32_t sub_op)
+BF_FN uint32_t bf_sdma_drv_header(enum bf_sdma_op op, uint32_t sub_op)
 {
 	return (uint32_t)(BF_FIELD_PREP(BF_SDMA_HDR_OP, op) | BF_FIELD_PREP(BF_SDMA_HDR_SUB_OP, sub_op));
 }
 
 /* One NOP that skips `payload` dwords of zeros behind it. */
-BF_FN void bf_sdma_add_nop(struct bf_sdma_drv_body *b, uint32_t payload)
+BF_FN void bf_sdma_drv_add_nop(struct bf_sdma_drv_body *b, uint32_t payload)
 {
 	const uint32_t zero = 0, more = b->bugs & BF_SDMA_DRV_BUG_NOP_COUNT ? 1 : 0,
-		       header = bf_sdma_header(BF_SDMA_OP_NOP, 0) |
+		       header = bf_sdma_drv_header(BF_SDMA_OP_NOP, 0) |
 				(uint32_t)BF_FIELD_PREP(BF_SDMA_NOP_COUNT, payload + more);
 
-	bf_sdma_body_add(b, &header, 1);
+	bf_sdma_drv_body_add(b, &header, 1);
 	for (uint32_t i = 0; i < payload; i++)
-		bf_sdma_body_add(b, &zero, 1);
+		bf_sdma_drv_body_add(b, &zero, 1);
 }
 
 /* A copy of 1 to caps->copy_max bytes. */
-BF_FN void bf_sdma_add_copy(struct bf_sdma_drv_body *b, uint64_t dst, uint64_t src, uint32_t bytes)
+BF_FN void bf_sdma_drv_add_copy(struct bf_sdma_drv_body *b, uint64_t dst, uint64_t src, uint32_t bytes)
 {
 	const uint32_t count = b->bugs & BF_SDMA_DRV_BUG_COPY_COUNT ? bytes : bytes - 1;
 	const uint32_t dw[BF_SDMA_COPY_LINEAR_DWORDS] = {
-		bf_sdma_header(BF_SDMA_OP_COPY, BF_SDMA_COPY_LINEAR) |
+		bf_sdma_drv_header(BF_SDMA_OP_COPY, BF_SDMA_COPY_LINEAR) |
 		    (b->bugs & BF_SDMA_DRV_BUG_CPV_SHORT ? (uint32_t)BF_SDMA_COPY_CPV : 0),
 		count,
 		0,
@@ -67,13 +67,14 @@ BF_FN void bf_sdma_add_copy(struct bf_sdma_drv_body *b, uint64_t dst, uint64_t s
 		b->bugs & BF_SDMA_DRV_BUG_SHORT_ADDRESS ? 0 : (uint32_t)(dst >> 32),
 	};
 
-	bf_sdma_body_add(b, dw, BF_SDMA_COPY_LINEAR_DWORDS);
+	bf_sdma_drv_body_add(b, dw, BF_SDMA_COPY_LINEAR_DWORDS);
 }
 
-BF_FN void bf_sdma_add_broadcast(struct bf_sdma_drv_body *b, uint64_t dst1, uint64_t dst2, uint64_t src, uint32_t bytes)
+BF_FN void bf_sdma_drv_add_broadcast(struct bf_sdma_drv_body *b, uint64_t dst1, uint64_t dst2, uint64_t src,
+				     uint32_t bytes)
 {
 	const uint32_t dw[BF_SDMA_COPY_BROADCAST_DWORDS] = {
-		bf_sdma_header(BF_SDMA_OP_COPY, BF_SDMA_COPY_LINEAR) |
+		bf_sdma_drv_header(BF_SDMA_OP_COPY, BF_SDMA_COPY_LINEAR) |
 		    (b->bugs & BF_SDMA_DRV_BUG_CAST_BIT ? 1u << 28 : (uint32_t)BF_SDMA_COPY_BROADCAST),
 		bytes - 1,
 		0,
@@ -85,18 +86,19 @@ BF_FN void bf_sdma_add_broadcast(struct bf_sdma_drv_body *b, uint64_t dst1, uint
 		(uint32_t)(dst2 >> 32),
 	};
 
-	bf_sdma_body_add(b, dw, BF_SDMA_COPY_BROADCAST_DWORDS);
+	bf_sdma_drv_body_add(b, dw, BF_SDMA_COPY_BROADCAST_DWORDS);
 }
 
 /* One tile of a rectangle, its fields as they stand. */
-BF_FN void bf_sdma_add_tile(struct bf_sdma_drv_body *b, const struct bf_sdma_drv_tile *tile)
+BF_FN void bf_sdma_drv_add_tile(struct bf_sdma_drv_body *b, const struct bf_sdma_drv_tile *tile)
 {
 	const uint32_t more = b->bugs & BF_SDMA_DRV_BUG_RECT_PITCH ? 1 : 0;
 	const uint32_t x = b->bugs & BF_SDMA_DRV_BUG_RECT_BYTES ? ((tile->x + 1) << tile->element) - 1 : tile->x;
 	const uint64_t sp = tile->src_pitch + more, dp = tile->dst_pitch + more;
 	const int wide = !b->caps->wide_rect == !!(b->bugs & BF_SDMA_DRV_BUG_RECT_LAYOUT);
 	uint64_t dw[BF_SDMA_RECT_DWORDS] = {
-		bf_sdma_header(BF_SDMA_OP_COPY, BF_SDMA_COPY_RECT) | BF_FIELD_PREP(BF_SDMA_RECT_ELEMENT, tile->element),
+		bf_sdma_drv_header(BF_SDMA_OP_COPY, BF_SDMA_COPY_RECT) |
+		    BF_FIELD_PREP(BF_SDMA_RECT_ELEMENT, tile->element),
 		tile->sbase,
 		tile->sbase >> 32,
 		0,
@@ -136,28 +138,28 @@ BF_FN void bf_sdma_add_tile(struct bf_sdma_drv_body *b, const struct bf_sdma_drv
 	}
 	for (uint32_t i = 0; i < BF_SDMA_RECT_DWORDS; i++)
 		out[i] = (uint32_t)dw[i];
-	bf_sdma_body_add(b, out, BF_SDMA_RECT_DWORDS);
+	bf_sdma_drv_body_add(b, out, BF_SDMA_RECT_DWORDS);
 }
 
 /* `n` dwords of data, 1 to 2^20. */
-BF_FN void bf_sdma_add_write(struct bf_sdma_drv_body *b, uint64_t dst, const uint32_t *data, uint32_t n)
+BF_FN void bf_sdma_drv_add_write(struct bf_sdma_drv_body *b, uint64_t dst, const uint32_t *data, uint32_t n)
 {
 	const uint32_t dw[BF_SDMA_WRITE_DWORDS] = {
-		bf_sdma_header(BF_SDMA_OP_WRITE, BF_SDMA_WRITE_LINEAR),
+		bf_sdma_drv_header(BF_SDMA_OP_WRITE, BF_SDMA_WRITE_LINEAR),
 		(uint32_t)dst,
 		(uint32_t)(dst >> 32),
 		b->bugs & BF_SDMA_DRV_BUG_WRITE_COUNT ? n : n - 1,
 	};
 
-	bf_sdma_body_add(b, dw, BF_SDMA_WRITE_DWORDS);
-	bf_sdma_body_add(b, data, n);
+	bf_sdma_drv_body_add(b, dw, BF_SDMA_WRITE_DWORDS);
+	bf_sdma_drv_body_add(b, data, n);
 }
 
 /* ROCr's count: (dwords - 1) * 4, of which the engine ignores the low two bits. */
-BF_FN void bf_sdma_add_fill(struct bf_sdma_drv_body *b, uint64_t dst, uint32_t value, uint32_t dwords)
+BF_FN void bf_sdma_drv_add_fill(struct bf_sdma_drv_body *b, uint64_t dst, uint32_t value, uint32_t dwords)
 {
 	const uint32_t dw[BF_SDMA_FILL_DWORDS] = {
-		bf_sdma_header(BF_SDMA_OP_CONST_FILL, 0) |
+		bf_sdma_drv_header(BF_SDMA_OP_CONST_FILL, 0) |
 		    (uint32_t)BF_FIELD_PREP(BF_SDMA_FILL_SIZE, BF_SDMA_FILL_WORDS),
 		(uint32_t)dst,
 		(uint32_t)(dst >> 32),
@@ -167,13 +169,13 @@ BF_FN void bf_sdma_add_fill(struct bf_sdma_drv_body *b, uint64_t dst, uint32_t v
 						      : (dwords - 1) * 4,
 	};
 
-	bf_sdma_body_add(b, dw, BF_SDMA_FILL_DWORDS);
+	bf_sdma_drv_body_add(b, dw, BF_SDMA_FILL_DWORDS);
 }
 
-BF_FN void bf_sdma_add_fence(struct bf_sdma_drv_body *b, uint64_t va, uint32_t value)
+BF_FN void bf_sdma_drv_add_fence(struct bf_sdma_drv_body *b, uint64_t va, uint32_t value)
 {
 	const uint32_t dw[BF_SDMA_FENCE_DWORDS] = {
-		bf_sdma_header(BF_SDMA_OP_FENCE, BF_SDMA_FENCE_32) |
+		bf_sdma_drv_header(BF_SDMA_OP_FENCE, BF_SDMA_FENCE_32) |
 		    (uint32_t)BF_FIELD_PREP(BF_SDMA_FENCE_MTYPE,
 					    b->caps->uncached || b->bugs & BF_SDMA_DRV_BUG_FENCE_MTYPE ? 3 : 0),
 		(uint32_t)va,
@@ -181,15 +183,15 @@ BF_FN void bf_sdma_add_fence(struct bf_sdma_drv_body *b, uint64_t va, uint32_t v
 		value,
 	};
 
-	bf_sdma_body_add(b, dw, BF_SDMA_FENCE_DWORDS);
+	bf_sdma_drv_body_add(b, dw, BF_SDMA_FENCE_DWORDS);
 }
 
 /* Waits for ever until the 32-bit word at `va` is `value`: ROCr's interval of 4, all bits compared. */
-BF_FN void bf_sdma_add_poll(struct bf_sdma_drv_body *b, uint64_t va, uint32_t value)
+BF_FN void bf_sdma_drv_add_poll(struct bf_sdma_drv_body *b, uint64_t va, uint32_t value)
 {
 	const uint32_t retries = b->bugs & BF_SDMA_DRV_BUG_POLL_RETRIES ? 10 : BF_SDMA_POLL_FOREVER;
 	const uint32_t dw[BF_SDMA_POLL_DWORDS] = {
-		bf_sdma_header(BF_SDMA_OP_POLL_REGMEM, BF_SDMA_POLL_REGMEM) |
+		bf_sdma_drv_header(BF_SDMA_OP_POLL_REGMEM, BF_SDMA_POLL_REGMEM) |
 		    (b->bugs & BF_SDMA_DRV_BUG_POLL_REGISTER ? 0 : (uint32_t)BF_SDMA_POLL_MEM) |
 		    (uint32_t)BF_FIELD_PREP(BF_SDMA_POLL_FUNC, BF_SDMA_EQ),
 		(uint32_t)va,
@@ -200,14 +202,14 @@ BF_FN void bf_sdma_add_poll(struct bf_sdma_drv_body *b, uint64_t va, uint32_t va
 	};
 
 	for (uint32_t i = 0; i < (b->bugs & BF_SDMA_DRV_BUG_POLL_ONCE ? 1u : b->caps->polls); i++)
-		bf_sdma_body_add(b, dw, BF_SDMA_POLL_DWORDS);
+		bf_sdma_drv_body_add(b, dw, BF_SDMA_POLL_DWORDS);
 }
 
 /* A 64-bit addition with return, as signals are decremented. */
-BF_FN void bf_sdma_add_atomic_add(struct bf_sdma_drv_body *b, uint64_t va, uint64_t value)
+BF_FN void bf_sdma_drv_add_atomic_add(struct bf_sdma_drv_body *b, uint64_t va, uint64_t value)
 {
 	const uint32_t dw[BF_SDMA_ATOMIC_DWORDS] = {
-		bf_sdma_header(BF_SDMA_OP_ATOMIC, 0) |
+		bf_sdma_drv_header(BF_SDMA_OP_ATOMIC, 0) |
 		    (uint32_t)BF_FIELD_PREP(BF_SDMA_ATOMIC_OPERATION,
 					    b->bugs & BF_SDMA_DRV_BUG_ATOMIC_OP ? 1 : BF_SDMA_ATOMIC_ADD64),
 		(uint32_t)va,
@@ -216,51 +218,51 @@ BF_FN void bf_sdma_add_atomic_add(struct bf_sdma_drv_body *b, uint64_t va, uint6
 		(uint32_t)(value >> 32),
 	};
 
-	bf_sdma_body_add(b, dw, BF_SDMA_ATOMIC_DWORDS);
+	bf_sdma_drv_body_add(b, dw, BF_SDMA_ATOMIC_DWORDS);
 }
 
 /* Stores the global clock, 64 bits, at `va` (32-byte aligned, as ROCr and KFDTest do). */
-BF_FN void bf_sdma_add_timestamp(struct bf_sdma_drv_body *b, uint64_t va)
+BF_FN void bf_sdma_drv_add_timestamp(struct bf_sdma_drv_body *b, uint64_t va)
 {
 	const uint32_t dw[BF_SDMA_TIMESTAMP_DWORDS] = {
-		bf_sdma_header(BF_SDMA_OP_TIMESTAMP, BF_SDMA_TIMESTAMP_GET_GLOBAL),
+		bf_sdma_drv_header(BF_SDMA_OP_TIMESTAMP, BF_SDMA_TIMESTAMP_GET_GLOBAL),
 		(uint32_t)va,
 		(uint32_t)(va >> 32),
 	};
 
-	bf_sdma_body_add(b, dw, BF_SDMA_TIMESTAMP_DWORDS);
+	bf_sdma_drv_body_add(b, dw, BF_SDMA_TIMESTAMP_DWORDS);
 }
 
-BF_FN void bf_sdma_add_trap(struct bf_sdma_drv_body *b, uint32_t event)
+BF_FN void bf_sdma_drv_add_trap(struct bf_sdma_drv_body *b, uint32_t event)
 {
 	const uint32_t dw[BF_SDMA_TRAP_DWORDS] = {
-		bf_sdma_header(BF_SDMA_OP_TRAP, 0),
+		bf_sdma_drv_header(BF_SDMA_OP_TRAP, 0),
 		(uint32_t)BF_FIELD_PREP(BF_SDMA_TRAP_CONTEXT, event),
 	};
 
-	bf_sdma_body_add(b, dw, BF_SDMA_TRAP_DWORDS);
+	bf_sdma_drv_body_add(b, dw, BF_SDMA_TRAP_DWORDS);
 }
 
 /* Caches, the whole address space; `dw2` is BF_SDMA_GCR_DW2_*. */
-BF_FN void bf_sdma_add_gcr(struct bf_sdma_drv_body *b, uint32_t dw2)
+BF_FN void bf_sdma_drv_add_gcr(struct bf_sdma_drv_body *b, uint32_t dw2)
 {
-	const uint32_t header = bf_sdma_header(BF_SDMA_OP_GCR_REQ, BF_SDMA_GCR_USER);
+	const uint32_t header = bf_sdma_drv_header(BF_SDMA_OP_GCR_REQ, BF_SDMA_GCR_USER);
 	const uint32_t dw[BF_SDMA_GCR_DWORDS] = { header, 0, dw2 };
 	const uint32_t wide[BF_SDMA_GCR_DWORDS_V7_1] = { header, 0, 0, dw2 >> 16 };
 
 	if (b->caps->gen == BF_SDMA_V7_1)
-		bf_sdma_body_add(b, wide, BF_SDMA_GCR_DWORDS_V7_1);
+		bf_sdma_drv_body_add(b, wide, BF_SDMA_GCR_DWORDS_V7_1);
 	else
-		bf_sdma_body_add(b, dw, BF_SDMA_GCR_DWORDS);
+		bf_sdma_drv_body_add(b, dw, BF_SDMA_GCR_DWORDS);
 }
 
 /* A poll of an impossible address, which microcode takes for a flush of the host data path. */
-BF_FN void bf_sdma_add_hdp_flush(struct bf_sdma_drv_body *b)
+BF_FN void bf_sdma_drv_add_hdp_flush(struct bf_sdma_drv_body *b)
 {
-	const uint32_t dw[BF_SDMA_POLL_DWORDS] = { bf_sdma_header(BF_SDMA_OP_POLL_REGMEM, 0), 0,
+	const uint32_t dw[BF_SDMA_POLL_DWORDS] = { bf_sdma_drv_header(BF_SDMA_OP_POLL_REGMEM, 0), 0,
 						   BF_SDMA_HDP_FLUSH_DW2 };
 
-	bf_sdma_body_add(b, dw, BF_SDMA_POLL_DWORDS);
+	bf_sdma_drv_body_add(b, dw, BF_SDMA_POLL_DWORDS);
 }
 
 #endif

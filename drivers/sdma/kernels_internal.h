@@ -6,14 +6,14 @@
 #include "drivers/sdma/submit.h"
 
 /* A plain body into the ring, as if it had been published long ago. */
-BF_DEVICE int bf_sdma_step_quietly(struct bf_thread *t, struct bf_sdma_drv_writer *w,
-				   const struct bf_sdma_drv_submission *s)
+BF_DEVICE int bf_sdma_drv_step_quietly(struct bf_thread *t, struct bf_sdma_drv_writer *w,
+				       const struct bf_sdma_drv_submission *s)
 {
 	uint64_t from;
 
-	if (bf_sdma_ring_reserve(t, w, s->dwords * 4ull, &from))
+	if (bf_sdma_drv_ring_reserve(t, w, s->dwords * 4ull, &from))
 		return 1;
-	bf_sdma_ring_store(t, w, from, s->body, s->dwords);
+	bf_sdma_drv_ring_store(t, w, from, s->body, s->dwords);
 	bf_fence_sys(t);
 	bf_st_release64(t, &w->commit, from + s->dwords * 4ull, BF_AT_SYS);
 	return 0;
@@ -24,11 +24,11 @@ BF_DEVICE uint64_t bf_sdma_drv_step(struct bf_thread *t, const struct bf_sdma_dr
 {
 	switch (s->kind) {
 	case BF_SDMA_DRV_STEP_SUBMIT:
-		return bf_sdma_submit(t, s->writer, s->submission) ? BF_SDMA_DRV_THREAD_REFUSED
-								   : BF_SDMA_DRV_THREAD_DONE;
+		return bf_sdma_drv_submit(t, s->writer, s->submission) ? BF_SDMA_DRV_THREAD_REFUSED
+								       : BF_SDMA_DRV_THREAD_DONE;
 	case BF_SDMA_DRV_STEP_QUIETLY:
-		return bf_sdma_step_quietly(t, s->writer, s->submission) ? BF_SDMA_DRV_THREAD_REFUSED
-									 : BF_SDMA_DRV_THREAD_DONE;
+		return bf_sdma_drv_step_quietly(t, s->writer, s->submission) ? BF_SDMA_DRV_THREAD_REFUSED
+									     : BF_SDMA_DRV_THREAD_DONE;
 	case BF_SDMA_DRV_STEP_WAIT:
 		while (bf_ld_acquire64(t, s->at, BF_AT_SYS) != s->value)
 			bf_spin(t, s->at, "a completion");
@@ -44,7 +44,7 @@ BF_DEVICE uint64_t bf_sdma_drv_step(struct bf_thread *t, const struct bf_sdma_dr
 		bf_st_release64(t, s->at, s->value, BF_AT_SYS);
 		return BF_SDMA_DRV_THREAD_DONE;
 	case BF_SDMA_DRV_STEP_IDLE:
-		bf_sdma_ring_idle(t, s->writer);
+		bf_sdma_drv_ring_idle(t, s->writer);
 		BF_DRIVER_RECORD(t, sdma_waited, .va = s->writer->rptr_va, .value = s->writer->commit);
 		return BF_SDMA_DRV_THREAD_DONE;
 	case BF_SDMA_DRV_STEP_DELAY:
@@ -54,7 +54,7 @@ BF_DEVICE uint64_t bf_sdma_drv_step(struct bf_thread *t, const struct bf_sdma_dr
 	}
 }
 
-BF_DEVICE void bf_sdma_work(struct bf_thread *t, const struct bf_sdma_drv_job *job)
+BF_DEVICE void bf_sdma_drv_work(struct bf_thread *t, const struct bf_sdma_drv_job *job)
 {
 	const struct bf_sdma_drv_thread *self;
 	uint64_t status = BF_SDMA_DRV_THREAD_DONE;
@@ -74,7 +74,7 @@ BF_DEVICE void bf_sdma_work(struct bf_thread *t, const struct bf_sdma_drv_job *j
 #if !defined(__CUDACC__) && !defined(__HIPCC__)
 static void bf_sdma_drv_run_kernel(struct bf_thread *t, void *arg)
 {
-	bf_sdma_work(t, (const struct bf_sdma_drv_job *)arg);
+	bf_sdma_drv_work(t, (const struct bf_sdma_drv_job *)arg);
 }
 
 extern bf_kernel_fn *const bf_sdma_drv_kernel_sim, *const bf_sdma_drv_kernel_native;

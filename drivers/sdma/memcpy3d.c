@@ -147,7 +147,7 @@ static uint32_t packets_of(const struct bf_hip_plan *plan, const struct bf_sdma_
 {
 	struct bf_sdma_drv_body measure;
 
-	bf_sdma_body_begin(&measure, caps, 0, NULL, 0);
+	bf_sdma_drv_body_begin(&measure, caps, 0, NULL, 0);
 	bf_hip_packets(plan, &measure);
 	return measure.n;
 }
@@ -177,8 +177,8 @@ static void choose_engine(struct bf_hip_plan *plan, const struct bf_sdma_drv_cap
 		return;
 	}
 	fold(plan, &r);
-	bf_sdma_body_begin(&measure, caps, 0, NULL, 0);
-	plan->refused = bf_sdma_rect_copy(&measure, &r);
+	bf_sdma_drv_body_begin(&measure, caps, 0, NULL, 0);
+	plan->refused = bf_sdma_drv_rect_copy(&measure, &r);
 	if (plan->refused != BF_SDMA_DRV_RECT_OK) {
 		choose(plan, BF_HIP_PATH_SHADER, bf_sdma_drv_rect_error_name(plan->refused));
 		return;
@@ -237,13 +237,13 @@ void bf_hip_packets(const struct bf_hip_plan *plan, struct bf_sdma_drv_body *bod
 
 	if (plan->path == BF_HIP_PATH_RECT) {
 		fold(plan, &r);
-		bf_sdma_rect_copy(body, &r);
+		bf_sdma_drv_rect_copy(body, &r);
 	}
 	if (plan->path != BF_HIP_PATH_ROWS)
 		return;
 	for (uint64_t z = 0; z < plan->depth; z++)
 		for (uint64_t y = 0; y < plan->height; y++)
-			bf_sdma_copy(
+			bf_sdma_drv_copy(
 			    body, plan->dst.va + plan->dst.start + z * plan->dst.slice_pitch + y * plan->dst.row_pitch,
 			    plan->src.va + plan->src.start + z * plan->src.slice_pitch + y * plan->src.row_pitch,
 			    plan->width);

@@ -206,8 +206,8 @@ static void plan_copies(struct sdma_plan *p, struct bf_sdma_drv_host *h, uint32_
 		struct bf_sdma_drv_body body;
 
 		*value = 1;
-		bf_sdma_body_begin(&body, &w->caps, 0, p->dw[n], SDMA_DWORDS);
-		bf_sdma_copy(&body, heap.va + data + SDMA_BYTES, heap.va + data, SDMA_BYTES);
+		bf_sdma_drv_body_begin(&body, &w->caps, 0, p->dw[n], SDMA_DWORDS);
+		bf_sdma_drv_copy(&body, heap.va + data + SDMA_BYTES, heap.va + data, SDMA_BYTES);
 		p->sub[n] = (struct bf_sdma_drv_submission){ .body = p->dw[n],
 							     .dwords = body.n,
 							     .done = { .va = heap.va + at, .value = value } };

@@ -145,7 +145,7 @@ START_TEST(rect_packet)
 	p.src_pos = (struct bf_hip_pos){ 16, 1, 1 };
 	ck_assert_int_eq(plan(&p, &o, &out, &err), 0);
 	ck_assert(out.to_device_engine);
-	bf_sdma_body_begin(&b, o.caps, 0, dw, 64);
+	bf_sdma_drv_body_begin(&b, o.caps, 0, dw, 64);
 	bf_hip_packets(&out, &b);
 	ck_assert_uint_eq(b.n, BF_SDMA_RECT_DWORDS);
 	ck_assert_uint_eq(dw[0], 0x80000401);
@@ -171,7 +171,7 @@ START_TEST(one_copy_a_row)
 
 	p.dst_ptr.pitch = 99;
 	ck_assert_int_eq(plan(&p, &o, &out, &err), 0);
-	bf_sdma_body_begin(&b, o.caps, 0, dw, 64);
+	bf_sdma_drv_body_begin(&b, o.caps, 0, dw, 64);
 	bf_hip_packets(&out, &b);
 	ck_assert_uint_eq(b.n, 8 * BF_SDMA_COPY_LINEAR_DWORDS);
 	for (uint32_t i = 0; i < 8; i++) {

@@ -141,14 +141,14 @@ static void compare(const struct bf_sdma_drv_rect *r, const struct bf_sdma_drv_c
 	struct bf_sdma_drv_tiles it;
 	struct bf_sdma_drv_tile tile;
 	int got = 0;
-	const enum bf_sdma_drv_rect_error e = bf_sdma_tiles_begin(&it, r, caps);
+	const enum bf_sdma_drv_rect_error e = bf_sdma_drv_tiles_begin(&it, r, caps);
 
 	if (n < 0) {
 		ck_assert_int_eq((int)e, -n);
 		return;
 	}
 	ck_assert_int_eq((int)e, 0);
-	while (bf_sdma_tiles_next(&it, &tile)) {
+	while (bf_sdma_drv_tiles_next(&it, &tile)) {
 		if (got == n)
 			ck_abort_msg("more than %d tiles", n);
 		same_tile(&tile, &tiles[got++]);
@@ -242,11 +242,11 @@ START_TEST(worked_examples)
 	int n = 0;
 
 	if (examples[_i].submit) {
-		ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_OK);
-		bf_sdma_rect_xz(&r, caps);
+		ck_assert_int_eq(bf_sdma_drv_rect_check(&r), BF_SDMA_DRV_RECT_OK);
+		bf_sdma_drv_rect_xz(&r, caps);
 	}
-	ck_assert_msg(bf_sdma_tiles_begin(&it, &r, caps) == examples[_i].error, "%s", examples[_i].name);
-	for (; examples[_i].error == BF_SDMA_DRV_RECT_OK && bf_sdma_tiles_next(&it, &t); n++) {
+	ck_assert_msg(bf_sdma_drv_tiles_begin(&it, &r, caps) == examples[_i].error, "%s", examples[_i].name);
+	for (; examples[_i].error == BF_SDMA_DRV_RECT_OK && bf_sdma_drv_tiles_next(&it, &t); n++) {
 		ck_assert_msg(n < examples[_i].n, "%s", examples[_i].name);
 		ck_assert_uint_eq(t.element, examples[_i].tiles[n].element);
 		ck_assert_uint_eq(t.soff, examples[_i].tiles[n].soff);
@@ -290,26 +290,26 @@ START_TEST(checks_in_order)
 					       .range = { 64, 4, 2 } };
 	struct bf_sdma_drv_rect r = good;
 
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_OK);
+	ck_assert_int_eq(bf_sdma_drv_rect_check(&r), BF_SDMA_DRV_RECT_OK);
 	r.dst.slice = 0;
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_SLICE_NEEDED);
+	ck_assert_int_eq(bf_sdma_drv_rect_check(&r), BF_SDMA_DRV_RECT_SLICE_NEEDED);
 	r.src_off.y = 13;
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_HEIGHT_RANGE);
+	ck_assert_int_eq(bf_sdma_drv_rect_check(&r), BF_SDMA_DRV_RECT_HEIGHT_RANGE);
 	r.dst_off.x = 65;
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_WIDTH_RANGE);
+	ck_assert_int_eq(bf_sdma_drv_rect_check(&r), BF_SDMA_DRV_RECT_WIDTH_RANGE);
 	r.src.slice = 4098;
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_SLICE_ALIGN);
+	ck_assert_int_eq(bf_sdma_drv_rect_check(&r), BF_SDMA_DRV_RECT_SLICE_ALIGN);
 	r.dst.pitch = 129;
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_PITCH_ALIGN);
+	ck_assert_int_eq(bf_sdma_drv_rect_check(&r), BF_SDMA_DRV_RECT_PITCH_ALIGN);
 	r.src.base = 0x1002;
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_BASE_ALIGN);
+	ck_assert_int_eq(bf_sdma_drv_rect_check(&r), BF_SDMA_DRV_RECT_BASE_ALIGN);
 	r = good;
 	r.range.x = 0;
 	r.src.pitch = 0; /* would divide by zero */
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_HEIGHT_RANGE);
+	ck_assert_int_eq(bf_sdma_drv_rect_check(&r), BF_SDMA_DRV_RECT_HEIGHT_RANGE);
 	r = good;
 	r.dst_off.x = UINT32_MAX; /* the sum has 33 bits */
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_WIDTH_RANGE);
+	ck_assert_int_eq(bf_sdma_drv_rect_check(&r), BF_SDMA_DRV_RECT_WIDTH_RANGE);
 }
 END_TEST
 
@@ -421,8 +421,8 @@ static void random_rects_on(const struct bf_sdma_profile *profile, int count)
 			continue;
 		r.src.base = s.src->va;
 		r.dst.base = s.dst->va;
-		bf_sdma_body_begin(&b, bf_sdma_drv_caps_of(profile->gen), 0, dw, BF_ARRAY_LEN(dw));
-		ck_assert_int_eq(bf_sdma_rect_copy(&b, &r), BF_SDMA_DRV_RECT_OK);
+		bf_sdma_drv_body_begin(&b, bf_sdma_drv_caps_of(profile->gen), 0, dw, BF_ARRAY_LEN(dw));
+		ck_assert_int_eq(bf_sdma_drv_rect_copy(&b, &r), BF_SDMA_DRV_RECT_OK);
 		ck_assert_uint_le(b.n, b.cap);
 		run(&s, dw, b.n);
 		for (uint32_t z = 0; z < r.range.z; z++)
@@ -456,12 +456,12 @@ START_TEST(far_rows_become_slices)
 	struct bf_sdma_drv_tile t;
 	const uint32_t slices[] = { 2047, 2047, 903 };
 
-	ck_assert_int_eq(bf_sdma_rect_check(&r), BF_SDMA_DRV_RECT_OK);
-	bf_sdma_rect_xz(&r, bf_sdma_drv_caps_of(BF_SDMA_V4));
+	ck_assert_int_eq(bf_sdma_drv_rect_check(&r), BF_SDMA_DRV_RECT_OK);
+	bf_sdma_drv_rect_xz(&r, bf_sdma_drv_caps_of(BF_SDMA_V4));
 	ck_assert_uint_eq(r.dst.base, 0x20000000 + (3u << 20));
-	ck_assert_int_eq(bf_sdma_tiles_begin(&it, &r, bf_sdma_drv_caps_of(BF_SDMA_V4)), BF_SDMA_DRV_RECT_OK);
+	ck_assert_int_eq(bf_sdma_drv_tiles_begin(&it, &r, bf_sdma_drv_caps_of(BF_SDMA_V4)), BF_SDMA_DRV_RECT_OK);
 	for (uint32_t i = 0; i < 3; i++) {
-		ck_assert_int_eq(bf_sdma_tiles_next(&it, &t), 1);
+		ck_assert_int_eq(bf_sdma_drv_tiles_next(&it, &t), 1);
 		ck_assert_uint_eq(t.element, 4);
 		ck_assert_uint_eq(t.src_pitch, (1u << 19) - 1); /* pitch 0 less one */
 		ck_assert_uint_eq(t.src_slice, 65535);
@@ -469,7 +469,7 @@ START_TEST(far_rows_become_slices)
 		ck_assert_uint_eq(t.z, slices[i]);
 		ck_assert_uint_eq(t.sbase, 0x10000000 + ((uint64_t)i << 31));
 	}
-	ck_assert_int_eq(bf_sdma_tiles_next(&it, &t), 0);
+	ck_assert_int_eq(bf_sdma_drv_tiles_next(&it, &t), 0);
 }
 END_TEST
 

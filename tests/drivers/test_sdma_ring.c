@@ -80,13 +80,13 @@ static void plan_one(const struct race *r, struct field *f, struct bf_sdma_drv_w
 		bf_put_le32((uint8_t *)heap->ptr + src + k * 4, (uint32_t)bf_rng_next(g));
 	for (uint32_t k = 0; k < words; k++)
 		data[k] = bf_get_le32((uint8_t *)heap->ptr + src + k * 4 % bytes);
-	bf_sdma_body_begin(&b, &w->caps, r->bugs, f->dw[p][i], 64);
-	bf_sdma_copy(&b, heap->va + mid, heap->va + src, bytes);
-	bf_sdma_order(&b);
-	bf_sdma_copy(&b, heap->va + dst, heap->va + mid, bytes);
+	bf_sdma_drv_body_begin(&b, &w->caps, r->bugs, f->dw[p][i], 64);
+	bf_sdma_drv_copy(&b, heap->va + mid, heap->va + src, bytes);
+	bf_sdma_drv_order(&b);
+	bf_sdma_drv_copy(&b, heap->va + dst, heap->va + mid, bytes);
 	if (!r->one_size && words * 4 <= bytes) {
-		bf_sdma_order(&b);
-		bf_sdma_add_write(&b, heap->va + dst, data, words);
+		bf_sdma_drv_order(&b);
+		bf_sdma_drv_add_write(&b, heap->va + dst, data, words);
 	}
 	ck_assert_uint_le(b.n, 64);
 	bf_put_le64(word(heap, signal), 1);

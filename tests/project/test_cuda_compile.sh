@@ -63,23 +63,23 @@ cat > "$dir/sdma.cu" <<'CU'
 #include "drivers/sdma/copy.h"
 #include "drivers/sdma/kernels_internal.h"
 
-__global__ void work(const struct bf_sdma_job *job)
+__global__ void work(const struct bf_sdma_drv_job *job)
 {
 	struct bf_thread t;
 
-	bf_sdma_work(&t, job);
+	bf_sdma_drv_work(&t, job);
 }
 
 __global__ void build(const struct bf_sdma_drv_caps *caps, uint32_t *dw, const struct bf_sdma_drv_rect *rect, uint32_t *n)
 {
 	struct bf_sdma_drv_body b;
 
-	bf_sdma_body_begin(&b, caps, 0, dw, 64);
-	bf_sdma_copy(&b, 4096, 8192, 100);
-	bf_sdma_broadcast(&b, 4096, 8192, 16384, 100);
-	bf_sdma_fill(&b, 4096, 0, 25);
-	bf_sdma_order(&b);
-	*n = bf_sdma_rect_copy(&b, rect) == BF_SDMA_DRV_RECT_OK ? b.n : 0;
+	bf_sdma_drv_body_begin(&b, caps, 0, dw, 64);
+	bf_sdma_drv_copy(&b, 4096, 8192, 100);
+	bf_sdma_drv_broadcast(&b, 4096, 8192, 16384, 100);
+	bf_sdma_drv_fill(&b, 4096, 0, 25);
+	bf_sdma_drv_order(&b);
+	*n = bf_sdma_drv_rect_copy(&b, rect) == BF_SDMA_DRV_RECT_OK ? b.n : 0;
 }
 CU
 

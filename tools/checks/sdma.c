@@ -218,7 +218,7 @@ static const struct bf_sdma_drv_caps *caps_of(const struct vector *v)
 
 static enum bf_sdma_drv_rect_error build(const struct vector *v, struct bf_sdma_drv_body *b)
 {
-	return v->submit ? bf_sdma_rect_copy(b, &v->rect) : bf_sdma_rect_tiles(b, &v->rect);
+	return v->submit ? bf_sdma_drv_rect_copy(b, &v->rect) : bf_sdma_drv_rect_tiles(b, &v->rect);
 }
 
 static enum outcome compare_packets(const struct vector *v, uint32_t *dw, char *wrong, size_t cap)
@@ -227,7 +227,7 @@ static enum outcome compare_packets(const struct vector *v, uint32_t *dw, char *
 	struct bf_sdma_drv_body b;
 	enum bf_sdma_drv_rect_error e;
 
-	bf_sdma_body_begin(&b, caps_of(v), 0, dw, PACKETS_MAX * BF_SDMA_RECT_DWORDS);
+	bf_sdma_drv_body_begin(&b, caps_of(v), 0, dw, PACKETS_MAX * BF_SDMA_RECT_DWORDS);
 	e = build(v, &b);
 	if (strcmp(bf_sdma_drv_rect_error_name(e), expected) != 0) {
 		snprintf(wrong, cap, "is %s, should be %s", bf_sdma_drv_rect_error_name(e), expected);

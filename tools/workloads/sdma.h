@@ -13,7 +13,7 @@
 #include "tools/report/findings.h"
 #include "tools/workloads/family.h"
 
-enum bf_sdma_work {
+enum bf_sdma_drv_work {
 	BF_SDMA_WORK_RECT,
 	BF_SDMA_WORK_TILES,
 	BF_SDMA_WORK_COPY,
@@ -33,7 +33,7 @@ enum bf_sdma_work {
 
 /* Every choice of a command line; 0 in `commands` to `ring` is the workload's own default, put in by the parser. */
 struct bf_sdma_workload {
-	enum bf_sdma_work work;
+	enum bf_sdma_drv_work work;
 	const struct bf_backend *backend;
 	enum bf_ordering ordering;
 	uint32_t records; /* BF_CLASS_* */
@@ -54,7 +54,7 @@ struct bf_sdma_workload {
 	bool counts;
 };
 
-extern const struct bf_work bf_sdma_work_works[]; /* in the order of enum bf_sdma_work */
+extern const struct bf_work bf_sdma_work_works[]; /* in the order of enum bf_sdma_drv_work */
 
 enum bf_sdma_work_verdict {
 	BF_SDMA_WORK_GOOD,

@@ -200,7 +200,7 @@ void bf_sdma_work_plan_body(struct bf_sdma_work_plan *p, struct bf_sdma_drv_body
 {
 	uint32_t *dw = keep(p, dwords * sizeof(*dw));
 
-	bf_sdma_body_begin(b, &p->w->caps, p->w->bugs, dw, dw ? dwords : 0);
+	bf_sdma_drv_body_begin(b, &p->w->caps, p->w->bugs, dw, dw ? dwords : 0);
 }
 
 static struct bf_sdma_drv_step *add_step(struct bf_sdma_work_plan *p, uint32_t thread)

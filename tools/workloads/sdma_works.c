@@ -49,7 +49,7 @@ void bf_sdma_work_plan_random_write(struct bf_sdma_work_plan *p, struct bf_sdma_
 
 		for (uint32_t k = 0; k < some; k++)
 			data[k] = (uint32_t)bf_rng_next(&p->rng);
-		bf_sdma_add_write(body, bf_sdma_work_plan_va(p, 0, dst + i * 4ull), data, some);
+		bf_sdma_drv_add_write(body, bf_sdma_work_plan_va(p, 0, dst + i * 4ull), data, some);
 		bf_sdma_work_plan_stored(p, 0, dst + i * 4ull, data, some * 4ull);
 	}
 }

@@ -31,7 +31,7 @@ static void rect_of_element(struct bf_sdma_work_plan *p, uint32_t thread, uint64
 	struct bf_sdma_drv_body body;
 
 	bf_sdma_work_plan_body(p, &body, BF_SDMA_RECT_DWORDS);
-	bf_sdma_add_tile(&body, &tile);
+	bf_sdma_drv_add_tile(&body, &tile);
 	for (uint32_t y = 0; y < RECT_COPY; y++)
 		bf_sdma_work_plan_copied(p, 0, dst + (RECT_AT + y) * RECT_SIDE + RECT_AT, 0, src + y * RECT_SIDE,
 					 RECT_COPY);
@@ -122,11 +122,11 @@ void bf_sdma_work_plan_of_tiles(struct bf_sdma_work_plan *p)
 		r.src.base = bf_sdma_work_plan_va(p, 0, src);
 		r.dst.base = bf_sdma_work_plan_va(p, 0, dst);
 		bf_sdma_work_plan_random(p, 0, src, BF_SDMA_WORK_TILES_BYTES);
-		bf_sdma_body_begin(&measure, &p->w->caps, 0, NULL, 0);
-		if (bf_sdma_rect_copy(&measure, &r) != BF_SDMA_DRV_RECT_OK)
+		bf_sdma_drv_body_begin(&measure, &p->w->caps, 0, NULL, 0);
+		if (bf_sdma_drv_rect_copy(&measure, &r) != BF_SDMA_DRV_RECT_OK)
 			continue; /* refused before it gets to the engine */
 		bf_sdma_work_plan_body(p, &body, measure.n);
-		bf_sdma_rect_copy(&body, &r);
+		bf_sdma_drv_rect_copy(&body, &r);
 		for (uint32_t z = 0; z < r.range.z; z++)
 			for (uint32_t y = 0; y < r.range.y; y++)
 				bf_sdma_work_plan_copied(p, 0,
@@ -160,8 +160,8 @@ static void copy_along(struct bf_sdma_work_plan *p, uint32_t thread, uint32_t qu
 		if (p->w->bugs & BF_SDMA_DRV_BUG_OVERLAP)
 			to = from + 64;
 		if (h)
-			bf_sdma_order(&body);
-		bf_sdma_copy(&body, bf_sdma_work_plan_va(p, 0, to), bf_sdma_work_plan_va(p, 0, from), bytes);
+			bf_sdma_drv_order(&body);
+		bf_sdma_drv_copy(&body, bf_sdma_work_plan_va(p, 0, to), bf_sdma_work_plan_va(p, 0, from), bytes);
 		bf_sdma_work_plan_copied(p, 0, to, 0, from, bytes);
 		from = to;
 	}
@@ -192,7 +192,7 @@ void bf_sdma_work_plan_of_fill(struct bf_sdma_work_plan *p)
 
 			bf_sdma_work_plan_body(
 			    p, &body, bf_sdma_work_pieces(p->w->size, p->w->caps.fill_max) * BF_SDMA_FILL_DWORDS);
-			bf_sdma_fill(&body, bf_sdma_work_plan_va(p, 0, dst), value, dwords);
+			bf_sdma_drv_fill(&body, bf_sdma_work_plan_va(p, 0, dst), value, dwords);
 			bf_sdma_work_plan_filled(p, 0, dst, value, dwords);
 			bf_sdma_work_plan_blocking(p, thread, bf_sdma_work_queue_of(p, i), &body,
 						   body.n / BF_SDMA_FILL_DWORDS, dst, p->w->size);
@@ -239,11 +239,11 @@ void bf_sdma_work_plan_of_broadcast(struct bf_sdma_work_plan *p)
 			    p, &body,
 			    bf_sdma_work_pieces(p->w->size, p->w->caps.fill_max) * BF_SDMA_FILL_DWORDS + 1 +
 				bf_sdma_work_pieces(p->w->size, p->w->caps.copy_max) * BF_SDMA_COPY_BROADCAST_DWORDS);
-			bf_sdma_fill(&body, bf_sdma_work_plan_va(p, pe, src), value, dwords);
-			bf_sdma_order(&body);
-			bf_sdma_broadcast(&body, bf_sdma_work_plan_va(p, pe, here),
-					  bf_sdma_work_plan_va(p, peer, there), bf_sdma_work_plan_va(p, pe, src),
-					  p->w->size);
+			bf_sdma_drv_fill(&body, bf_sdma_work_plan_va(p, pe, src), value, dwords);
+			bf_sdma_drv_order(&body);
+			bf_sdma_drv_broadcast(&body, bf_sdma_work_plan_va(p, pe, here),
+					      bf_sdma_work_plan_va(p, peer, there), bf_sdma_work_plan_va(p, pe, src),
+					      p->w->size);
 			bf_sdma_work_plan_filled(p, pe, src, value, dwords);
 			bf_sdma_work_plan_copied(p, pe, here, pe, src, p->w->size);
 			bf_sdma_work_plan_copied(p, peer, there, pe, src, p->w->size);

@@ -56,7 +56,7 @@ static void memcpy3d_call(struct bf_sdma_work_plan *p, uint32_t thread, const st
 {
 	struct bf_sdma_drv_body body, measure;
 
-	bf_sdma_body_begin(&measure, &p->w->caps, 0, NULL, 0);
+	bf_sdma_drv_body_begin(&measure, &p->w->caps, 0, NULL, 0);
 	bf_hip_packets(plan, &measure);
 	bf_sdma_work_plan_body(p, &body, measure.n);
 	bf_hip_packets(plan, &body);

@@ -19,7 +19,7 @@ static void add_gang(struct bf_sdma_work_plan *p, uint32_t thread, struct bf_sdm
 		bf_sdma_work_plan_random(p, 0, src, p->w->size);
 		bf_sdma_work_plan_body(
 		    p, &body, bf_sdma_work_pieces(p->w->size, p->w->caps.copy_max) * BF_SDMA_COPY_LINEAR_DWORDS);
-		bf_sdma_copy(&body, bf_sdma_work_plan_va(p, 0, dst), bf_sdma_work_plan_va(p, 0, src), p->w->size);
+		bf_sdma_drv_copy(&body, bf_sdma_work_plan_va(p, 0, dst), bf_sdma_work_plan_va(p, 0, src), p->w->size);
 		bf_sdma_work_plan_copied(p, 0, dst, 0, src, p->w->size);
 		bf_sdma_work_plan_submit(p, thread, 1 % p->w->queues + i % (p->w->queues > 1 ? p->w->queues - 1 : 1),
 					 &body, &how, body.n / BF_SDMA_COPY_LINEAR_DWORDS);
@@ -64,7 +64,7 @@ void bf_sdma_work_plan_of_fence(struct bf_sdma_work_plan *p)
 		bf_sdma_work_plan_store(p, counter, 0, dep.va - p->heap[0].va, 0);
 		bf_sdma_work_plan_body(
 		    p, &body, bf_sdma_work_pieces(p->w->size, p->w->caps.copy_max) * BF_SDMA_COPY_LINEAR_DWORDS);
-		bf_sdma_copy(&body, bf_sdma_work_plan_va(p, 0, dst), bf_sdma_work_plan_va(p, 0, src), p->w->size);
+		bf_sdma_drv_copy(&body, bf_sdma_work_plan_va(p, 0, dst), bf_sdma_work_plan_va(p, 0, src), p->w->size);
 		bf_sdma_work_plan_copied(p, 0, dst, 0, src, p->w->size);
 		add_gang(p, waiter, &how);
 		bf_sdma_work_plan_submit(p, waiter, 0, &body, &how, body.n / BF_SDMA_COPY_LINEAR_DWORDS);
@@ -89,7 +89,7 @@ static void copy_and_mark(struct bf_sdma_work_plan *p, uint32_t thread, uint32_t
 	bf_sdma_work_plan_body(p, &body,
 			       bf_sdma_work_pieces(p->w->size, p->w->caps.copy_max) * BF_SDMA_COPY_LINEAR_DWORDS +
 				   BF_SDMA_WRITE_DWORDS + 2);
-	bf_sdma_copy(&body, bf_sdma_work_plan_va(p, 0, dst), bf_sdma_work_plan_va(p, 0, src), p->w->size);
+	bf_sdma_drv_copy(&body, bf_sdma_work_plan_va(p, 0, dst), bf_sdma_work_plan_va(p, 0, src), p->w->size);
 	bf_sdma_work_plan_copied(p, 0, dst, 0, src, p->w->size);
 	bf_sdma_work_plan_random_write(p, &body, marker, 2);
 	how.done = bf_sdma_work_plan_signal(p, 0, 1, 0);
@@ -139,8 +139,8 @@ void bf_sdma_work_plan_of_concurrent(struct bf_sdma_work_plan *p)
 			bf_sdma_work_plan_body(p, &body,
 					       bf_sdma_work_pieces(p->w->size, p->w->caps.copy_max) *
 						   BF_SDMA_COPY_LINEAR_DWORDS);
-			bf_sdma_copy(&body, bf_sdma_work_plan_va(p, 0, dst[to]), bf_sdma_work_plan_va(p, 0, src[from]),
-				     p->w->size);
+			bf_sdma_drv_copy(&body, bf_sdma_work_plan_va(p, 0, dst[to]),
+					 bf_sdma_work_plan_va(p, 0, src[from]), p->w->size);
 			bf_sdma_work_plan_copied(p, 0, dst[to], 0, src[from], p->w->size);
 			bf_sdma_work_plan_submit(p, thread, bf_sdma_work_queue_of(p, i), &body, &how, 1);
 			bf_sdma_work_plan_delay(p, thread, (uint32_t)bf_rng_below(&p->rng, 2000));
@@ -212,7 +212,7 @@ void bf_sdma_work_plan_of_doorbell(struct bf_sdma_work_plan *p)
 
 		bf_sdma_work_plan_body(p, &quiet, BF_SDMA_WRITE_DWORDS + 2 + BF_SDMA_ATOMIC_DWORDS);
 		bf_sdma_work_plan_random_write(p, &quiet, dst, 2);
-		bf_sdma_add_atomic_add(&quiet, done.va, ~0ull);
+		bf_sdma_drv_add_atomic_add(&quiet, done.va, ~0ull);
 		bf_sdma_work_plan_quietly(p, thread, 1, &quiet, 2);
 		/* The place is known: nobody else uses that queue. ROCr's rule of padding applies to it as to any. */
 		if (p->w->ring - index % p->w->ring <= quiet.n * 4)
@@ -221,9 +221,9 @@ void bf_sdma_work_plan_of_doorbell(struct bf_sdma_work_plan *p)
 		at[0] = (uint32_t)(p->w->wrapped ? index % p->w->ring : index);
 		at[1] = (uint32_t)(p->w->wrapped ? 0 : index >> 32);
 		bf_sdma_work_plan_body(p, &rings, 2 * (BF_SDMA_WRITE_DWORDS + 2) + 1);
-		bf_sdma_add_write(&rings, ring->wptr.va, at, 2);
-		bf_sdma_order(&rings);
-		bf_sdma_add_write(&rings, ring->doorbell_va, at, p->w->wrapped ? 1 : 2);
+		bf_sdma_drv_add_write(&rings, ring->wptr.va, at, 2);
+		bf_sdma_drv_order(&rings);
+		bf_sdma_drv_add_write(&rings, ring->doorbell_va, at, p->w->wrapped ? 1 : 2);
 		bf_sdma_work_plan_submit(p, thread, 0, &rings, &how, 3);
 		bf_sdma_work_plan_wait(p, thread, &done, 0);
 		bf_sdma_work_plan_check(p, thread, 0, dst, 8);
@@ -240,7 +240,7 @@ void bf_sdma_work_plan_of_reset(struct bf_sdma_work_plan *p)
 	struct bf_sdma_drv_body body;
 
 	bf_sdma_work_plan_body(p, &body, BF_SDMA_WRITE_DWORDS + 4);
-	bf_sdma_add_write(&body, bf_sdma_work_plan_va(p, 0, never), data, 4);
+	bf_sdma_drv_add_write(&body, bf_sdma_work_plan_va(p, 0, never), data, 4);
 	if (!p->rc)
 		body.n -= 2;
 	bf_sdma_work_plan_submit(p, guilty, 0, &body, &plain, 1);
