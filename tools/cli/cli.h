@@ -66,6 +66,7 @@ struct bf_command {
 	 */
 	const struct bf_command *const *families;
 	const char *prefix;
+	bool list;  /* --help lists the families */
 	bool ranks; /* may be one of several processes that were started together; the others would each do all of it */
 	/* What the first argument may be, separated by '|', for shells that complete; NULL: a file, or nothing. */
 	const char *words;

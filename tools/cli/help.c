@@ -103,6 +103,8 @@ void bf_cli_help(const struct bf_command *c)
 		putchar('\n');
 		print_details(stdout, c->details);
 	}
+	for (const struct bf_command *const *f = c->families; c->list && *f; f++)
+		printf("%s  belfry %s\n", f == c->families ? "\n" : "", (*f)->usage);
 	printf("\noptions:\n");
 	print_options(stdout, c->options);
 	print_options(stdout, bf_cli_common_options);

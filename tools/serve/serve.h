@@ -9,8 +9,8 @@
 struct bf_serve;
 
 struct bf_serve_device {
-	const char *name; /* "nvme" */
-	size_t size;      /* of its state, zeroed */
+	const char *name;
+	size_t size; /* of its state, zeroed */
 	/* Makes `s->fn` with the device attached. 0 or a negative errno, text in the simulation's error. */
 	int (*build)(struct bf_serve *s);
 	/* The client has gone: as if the power went off. */
@@ -47,6 +47,7 @@ int bf_serve_run(const struct bf_args *args, const struct bf_serve_device *devic
 		.name = "once", .kind = BF_OPT_FLAG, .help = "end after the first client"                              \
 	}
 
-extern const struct bf_command bf_cmd_serve_mlx5;
+/* The forms of the command, a device each; ends with NULL. */
+extern const struct bf_command *const bf_serve_devices[];
 
 #endif

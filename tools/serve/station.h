@@ -11,7 +11,7 @@
 
 struct bf_station {
 	const struct bf_args *args; /* of a command with BF_STATION_OPTIONS */
-	const char *command;        /* "belfry serve nvme" */
+	const char *command;        /* "belfry switch" */
 	struct bf_sim *sim;         /* the station's from here on */
 	struct bf_live *live;
 	struct bf_fault_plan *plan;

@@ -161,26 +161,7 @@ void bf_stuck_forget(struct bf_stuck *s, const struct bf_stuck_queue *q)
 			bf_stuck_end(s, &s->entry[i]);
 }
 
-/* ---- barriers and threads ---- */
-
-struct bf_stuck_barrier *bf_stuck_barrier_of(struct bf_stuck *s, uint32_t actor, uint64_t address)
-{
-	const uint64_t key[3] = { actor, address, 0 };
-	uint64_t at = bf_number_get(&s->barriers, key);
-	struct bf_stuck_barrier *b;
-
-	if (at)
-		return &s->barrier[at - 1];
-	b = bf_stuck_grow(s->barrier, s->nbarriers, &s->cap_barriers, sizeof(*b));
-	if (!b)
-		return NULL;
-	s->barrier = b;
-	b += s->nbarriers++;
-	*b = (struct bf_stuck_barrier){ .actor = actor, .address = address };
-	if (bf_number_put(&s->barriers, key, s->nbarriers))
-		return NULL;
-	return b;
-}
+/* ---- threads ---- */
 
 struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor)
 {
@@ -211,7 +192,8 @@ struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor)
 
 static const struct bf_stuck_row *row_of(const char *type)
 {
-	static const struct bf_stuck_row *const tables[] = { bf_stuck_cm_rows, bf_stuck_other_rows };
+	static const struct bf_stuck_row *const tables[] = { bf_stuck_cm_rows, bf_stuck_barrier_rows,
+							     bf_stuck_capture_rows, bf_stuck_thread_rows };
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(tables); i++)
 		for (const struct bf_stuck_row *row = tables[i]; row->type; row++)

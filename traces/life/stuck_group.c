@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "models/hopper/word.h"
 #include "traces/life/explain_internal.h"
 #include "traces/life/stuck_internal.h"
 
@@ -120,60 +119,6 @@ static int group_entries(struct bf_stuck *s)
 	return rc;
 }
 
-/* ---- barriers ---- */
-
-static unsigned count_bits(uint64_t x)
-{
-	unsigned n = 0;
-
-	for (; x; x &= x - 1)
-		n++;
-	return n;
-}
-
-static int by_since(const void *a, const void *b)
-{
-	const struct bf_stuck_group *x = a, *y = b;
-
-	if (x->since_ps != y->since_ps)
-		return x->since_ps < y->since_ps ? -1 : 1;
-	return strcmp(x->where, y->where);
-}
-
-/* The one whose phase began first is what the others wait for, as a rule. */
-static int group_barriers(struct bf_stuck *s)
-{
-	const uint32_t first = s->ngroups;
-
-	for (size_t i = 0; i < s->nbarriers; i++) {
-		const struct bf_stuck_barrier *b = &s->barrier[i];
-		const uint64_t waiting = b->parked | b->asking;
-		const char *actor = bf_trace_actor_name(s->trace, b->actor), *sm = strstr(actor, ".sm");
-		struct bf_stuck_group *g;
-
-		if (!b->live || !waiting)
-			continue;
-		g = bf_stuck_new_group(s);
-		if (!g)
-			return bf_stuck_no_memory(s);
-		snprintf(g->where, sizeof(g->where), "%.40s:0x%" PRIx64, actor, b->address);
-		g->kind = "waiting warp";
-		g->missing = bf_mbar_pending(b->word) ? "arrivals" : bf_mbar_tx(b->word) ? "bytes" : "phase";
-		g->count = count_bits(waiting);
-		g->since_ps = b->since_ps;
-		g->explained = sm != NULL;
-		g->oldest = (struct bf_explain_target){ .kind = BF_EXPLAIN_BARRIER, .index = b->address, .nth = 1 };
-		if (sm) {
-			snprintf(g->oldest.device, sizeof(g->oldest.device), "%.*s", (int)(sm - actor), actor);
-			g->oldest.queue = strtoull(sm + 3, NULL, 10);
-		}
-		bf_stuck_barrier_text(s, b, g);
-	}
-	if (s->ngroups > first)
-		qsort(s->groups + first, s->ngroups - first, sizeof(*s->groups), by_since);
-	return 0;
-}
-
 /* ---- threads ---- */
 
 /* Threads that wait for others of their own kind say nothing new. */
@@ -284,7 +229,7 @@ int bf_stuck_conclude(struct bf_stuck *s)
 	int rc = group_entries(s);
 
 	if (!rc)
-		rc = group_barriers(s);
+		rc = bf_stuck_group_barriers(s);
 	if (!rc)
 		rc = bf_stuck_group_connections(s);
 	if (!rc)

@@ -1,7 +1,7 @@
 /*
- * What is unfinished: stuck.c keeps entries, barriers and threads while records come; stuck_life.c moves entries by the
- * rows of their devices, stuck_cm.c and stuck_rows.c know the others; stuck_group.c finds the first
- * missing steps, and stuck_text.c says what shows them.
+ * What is unfinished: stuck.c keeps entries and threads while records come; stuck_life.c moves entries by the rows of
+ * their devices, stuck_barrier.c, stuck_capture.c, stuck_cm.c and stuck_thread.c know the others; stuck_group.c finds the
+ * first missing steps, and stuck_text.c says them.
  */
 #ifndef BELFRY_TRACES_LIFE_STUCK_INTERNAL_H
 #define BELFRY_TRACES_LIFE_STUCK_INTERNAL_H
@@ -123,7 +123,8 @@ struct bf_stuck_row {
 	const char *type;
 	int (*on)(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor);
 };
-extern const struct bf_stuck_row bf_stuck_cm_rows[], bf_stuck_other_rows[]; /* each ends with a NULL type */
+extern const struct bf_stuck_row bf_stuck_cm_rows[], bf_stuck_barrier_rows[], bf_stuck_capture_rows[],
+    bf_stuck_thread_rows[]; /* each ends with a NULL type */
 #define ROW(name) static int name(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor)
 
 /* stuck.c; room for one more than `n`: the list, or NULL on lack of memory, when it stays as it is. */
@@ -145,7 +146,6 @@ void bf_stuck_end(struct bf_stuck *s, struct bf_stuck_entry *e);
 /* All entries of a queue are gone. */
 void bf_stuck_forget(struct bf_stuck *s, const struct bf_stuck_queue *q);
 void bf_stuck_pass(struct bf_stuck_entry *e, uint32_t point, const struct bf_trace_record *rec);
-struct bf_stuck_barrier *bf_stuck_barrier_of(struct bf_stuck *s, uint32_t actor, uint64_t address);
 struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor);
 
 /* stuck_life.c: the rows of all devices for a type of record; how many there are. */
@@ -165,14 +165,14 @@ void bf_stuck_life_group(const struct bf_stuck *s, const struct bf_stuck_queue *
 void bf_stuck_say(struct bf_stuck_group *g, const char *fmt, ...) BF_PRINTF(2, 3);
 /* What a thread does now; `actor` is its number plus one. */
 void bf_stuck_say_thread(const struct bf_stuck *s, struct bf_stuck_group *g, uint32_t actor);
-void bf_stuck_barrier_text(const struct bf_stuck *s, const struct bf_stuck_barrier *b, struct bf_stuck_group *g);
 
 /* stuck_group.c: an empty group behind the others; NULL on lack of memory. */
 struct bf_stuck_group *bf_stuck_new_group(struct bf_stuck *s);
 /* Groups what is left. 0 or -ENOMEM. */
 int bf_stuck_conclude(struct bf_stuck *s);
 
-/* stuck_cm.c: the same for connections. */
+/* stuck_barrier.c, stuck_cm.c: the same for barriers and connections. */
+int bf_stuck_group_barriers(struct bf_stuck *s);
 int bf_stuck_group_connections(struct bf_stuck *s);
 
 #endif
