@@ -162,7 +162,7 @@ wait "$server" 2>/dev/null
 start --media "$work/twice"
 stop TERM
 [ "$(stat -c %s "$work/twice")" -eq 1048576 ] || fail "the medium of a killed server has another size"
-"$BELFRY" serve --help | grep -q vfio-user-pci || fail "the help has no command line for QEMU"
+"$BELFRY" serve nvme --help | grep -q vfio-user-pci || fail "the help has no command line for QEMU"
 
 # The ConnectX, likewise.
 device=mlx5

@@ -16,7 +16,7 @@ static int run_serve(const struct bf_args *args)
 			    bf_arg_positional(args, 0), known);
 }
 
-static const struct bf_opt options[] = { { 0 } };
+static const struct bf_opt options[] = { BF_SERVE_OPTION_SOCKET, { 0 } };
 
 const struct bf_command bf_cmd_serve = {
 	.name = "serve",
