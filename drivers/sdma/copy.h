@@ -6,7 +6,7 @@
 
 #include "drivers/sdma/build.h"
 
-BF_FN uint32_t bf_sdma_drv_rule_piece(uint64_t left, uint32_t most)
+BF_FN uint32_t bf_sdma_drv_piece(uint64_t left, uint32_t most)
 {
 	return left < most ? (uint32_t)left : most;
 }
@@ -23,7 +23,7 @@ BF_FN void bf_sdma_drv_copy(struct bf_sdma_drv_body *b, uint64_t dst, uint64_t s
 	if (b->bugs & BF_SDMA_DRV_BUG_COPY_TAIL)
 		bytes &= ~63ull;
 	for (uint64_t at = 0; at < bytes;) {
-		const uint32_t n = bf_sdma_drv_rule_piece(bytes - at, bf_sdma_drv_most(b, b->caps->copy_max));
+		const uint32_t n = bf_sdma_drv_piece(bytes - at, bf_sdma_drv_most(b, b->caps->copy_max));
 
 		bf_sdma_drv_add_copy(b, dst + at, src + at, n);
 		at += n;
@@ -33,7 +33,7 @@ BF_FN void bf_sdma_drv_copy(struct bf_sdma_drv_body *b, uint64_t dst, uint64_t s
 BF_FN void bf_sdma_drv_broadcast(struct bf_sdma_drv_body *b, uint64_t dst1, uint64_t dst2, uint64_t src, uint64_t bytes)
 {
 	for (uint64_t at = 0; at < bytes;) {
-		const uint32_t n = bf_sdma_drv_rule_piece(bytes - at, b->caps->copy_max);
+		const uint32_t n = bf_sdma_drv_piece(bytes - at, b->caps->copy_max);
 
 		bf_sdma_drv_add_broadcast(b, dst1 + at, dst2 + at, src + at, n);
 		at += n;
@@ -43,7 +43,7 @@ BF_FN void bf_sdma_drv_broadcast(struct bf_sdma_drv_body *b, uint64_t dst1, uint
 BF_FN void bf_sdma_drv_fill(struct bf_sdma_drv_body *b, uint64_t dst, uint32_t value, uint64_t dwords)
 {
 	for (uint64_t at = 0; at < dwords;) {
-		const uint32_t n = bf_sdma_drv_rule_piece(dwords - at, bf_sdma_drv_most(b, b->caps->fill_max) / 4);
+		const uint32_t n = bf_sdma_drv_piece(dwords - at, bf_sdma_drv_most(b, b->caps->fill_max) / 4);
 
 		bf_sdma_drv_add_fill(b, dst + at * 4, value, n);
 		at += n;

@@ -5,7 +5,7 @@
 /* A byte in [va, va + n) that is a copy's last one, beyond a whole number of dwords. */
 static const struct bf_sdma_rule_begun *one_too_many(struct bf_rule_run *r, uint64_t va, uint64_t n, uint64_t *at)
 {
-	const struct bf_sdma_drv_rule_piece *p;
+	const struct bf_sdma_rule_piece *p;
 	struct bf_sdma_packet whole;
 
 	for (uint64_t back = 0; (p = bf_sdma_rule_piece_back(bf_sdma_rule_run(r), back)) != NULL; back++) {

@@ -2,14 +2,14 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-static bool overlaps(const struct bf_sdma_drv_rule_piece *reader, const struct bf_sdma_drv_rule_piece *writer)
+static bool overlaps(const struct bf_sdma_rule_piece *reader, const struct bf_sdma_rule_piece *writer)
 {
 	return writer->rec.dst < reader->rec.src + bf_sdma_rule_extent(reader->rec.src_pitch, reader) &&
 	       reader->rec.src < writer->rec.dst + bf_sdma_rule_extent(writer->rec.dst_pitch, writer);
 }
 
-static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_sdma_drv_rule_piece *reader,
-		  const struct bf_sdma_drv_rule_piece *writer)
+static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_sdma_rule_piece *reader,
+		  const struct bf_sdma_rule_piece *writer)
 {
 	const struct bf_sdma_rule_begun *from = bf_sdma_rule_packet_of(reader), *to = bf_sdma_rule_packet_of(writer);
 	struct bf_finding *f;
@@ -37,7 +37,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_sdma_rule_run *run = bf_sdma_rule_run(r);
 	const struct bf_sdma_rule_begun *now = run->copied;
-	const struct bf_sdma_drv_rule_piece *mine, *other;
+	const struct bf_sdma_rule_piece *mine, *other;
 
 	for (uint64_t i = 0; now && (mine = bf_sdma_rule_piece_back(run, i)) != NULL && mine->at_ps >= now->at_ps;
 	     i++) {

@@ -11,7 +11,7 @@ struct state {
 
 static void note(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_drv_rule_piece *p = bf_sdma_rule_piece_back(bf_sdma_rule_run(r), 0);
+	const struct bf_sdma_rule_piece *p = bf_sdma_rule_piece_back(bf_sdma_rule_run(r), 0);
 	const struct bf_store *late = NULL;
 	struct state *s = r->state;
 
@@ -24,7 +24,7 @@ static void note(struct bf_rule_run *r, const struct bf_seen *e)
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct state *s = r->state;
-	const struct bf_sdma_drv_rule_piece *p;
+	const struct bf_sdma_rule_piece *p;
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_sdma_piece) {

@@ -23,7 +23,7 @@ static void stored(struct bf_rule_run *r, const struct bf_seen *e)
 		    (struct wrote){ e->store.va, e->store.len, e->time_ps, e->number, e->actor, e->pe };
 }
 
-static const struct wrote *read_by(const struct state *s, const struct bf_sdma_drv_rule_piece *p)
+static const struct wrote *read_by(const struct state *s, const struct bf_sdma_rule_piece *p)
 {
 	for (uint64_t i = 0; i < s->n && i < STORES; i++) {
 		const struct wrote *w = &s->stores[(s->n - 1 - i) % STORES];
@@ -38,7 +38,7 @@ static const struct wrote *read_by(const struct state *s, const struct bf_sdma_d
 static void copied(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_sdma_rule_run *run = bf_sdma_rule_run(r);
-	const struct bf_sdma_drv_rule_piece *p;
+	const struct bf_sdma_rule_piece *p;
 	struct bf_finding *f;
 
 	for (uint64_t i = 0; run->copied && (p = bf_sdma_rule_piece_back(bf_sdma_rule_run(r), i)) != NULL; i++) {

@@ -26,7 +26,7 @@ const struct bf_sdma_rule_span *bf_sdma_rule_published_to(const struct bf_sdma_r
 	return NULL;
 }
 
-const struct bf_sdma_rule_begun *bf_sdma_rule_packet_of(const struct bf_sdma_drv_rule_piece *p)
+const struct bf_sdma_rule_begun *bf_sdma_rule_packet_of(const struct bf_sdma_rule_piece *p)
 {
 	const struct bf_sdma_rule_queue *q = p->done ? bf_sdma_rule_of(p->queue) : NULL;
 
@@ -35,12 +35,12 @@ const struct bf_sdma_rule_begun *bf_sdma_rule_packet_of(const struct bf_sdma_drv
 	return &q->w->packets[p->packet_at % BF_SDMA_RULE_PACKETS];
 }
 
-uint64_t bf_sdma_rule_extent(uint64_t pitch, const struct bf_sdma_drv_rule_piece *p)
+uint64_t bf_sdma_rule_extent(uint64_t pitch, const struct bf_sdma_rule_piece *p)
 {
 	return p->rec.rows ? (p->rec.rows - 1) * pitch + p->rec.len : 0;
 }
 
-bool bf_sdma_rule_writes(const struct bf_sdma_drv_rule_piece *p, uint64_t va)
+bool bf_sdma_rule_writes(const struct bf_sdma_rule_piece *p, uint64_t va)
 {
 	const uint64_t at = va - p->rec.dst;
 
@@ -105,12 +105,12 @@ bool bf_sdma_rule_rect_fits(const struct bf_sdma_packet *p)
 
 /* The copies' pieces that have to do with a byte: its last writer, the last one around it, the nearest one. */
 struct near {
-	const struct bf_sdma_drv_rule_piece *writer, *around, *nearest;
+	const struct bf_sdma_rule_piece *writer, *around, *nearest;
 };
 
 static struct near pieces_near(struct bf_sdma_rule_run *run, uint64_t va)
 {
-	const struct bf_sdma_drv_rule_piece *p;
+	const struct bf_sdma_rule_piece *p;
 	uint64_t least = UINT64_MAX;
 	struct near n = { 0 };
 
@@ -136,7 +136,7 @@ const struct bf_sdma_rule_begun *bf_sdma_rule_near(struct bf_rule_run *r, uint64
 						   bool *written)
 {
 	const struct near n = pieces_near(bf_sdma_rule_run(r), va);
-	const struct bf_sdma_drv_rule_piece *p = n.writer ? n.writer : n.around ? n.around : n.nearest;
+	const struct bf_sdma_rule_piece *p = n.writer ? n.writer : n.around ? n.around : n.nearest;
 	const struct bf_sdma_rule_begun *k = p ? bf_sdma_rule_packet_of(p) : NULL;
 
 	*written = n.writer != NULL;
@@ -185,7 +185,7 @@ struct bf_finding *bf_sdma_rule_find_fault(struct bf_rule_run *r, const struct b
 bool bf_sdma_rule_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va)
 {
 	const struct near n = pieces_near(bf_sdma_rule_run(r), va);
-	const struct bf_sdma_drv_rule_piece *p = n.writer ? n.writer : n.around ? n.around : n.nearest;
+	const struct bf_sdma_rule_piece *p = n.writer ? n.writer : n.around ? n.around : n.nearest;
 	const struct bf_sdma_rule_begun *k = p ? bf_sdma_rule_packet_of(p) : NULL;
 
 	if (!k)

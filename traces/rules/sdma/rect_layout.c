@@ -41,7 +41,7 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_sdma_drv_rule_piece *p;
+	const struct bf_sdma_rule_piece *p;
 
 	if (e->kind == BF_SEEN_sdma_suspect)
 		judge(

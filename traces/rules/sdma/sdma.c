@@ -269,7 +269,7 @@ static void note_packet(struct bf_rules *r, struct bf_sdma_rule_run *run, struct
 
 static void note_piece(struct bf_sdma_rule_run *run, const struct bf_seen *e)
 {
-	run->pieces[run->npieces++ % BF_SDMA_RULE_PIECES] = (struct bf_sdma_drv_rule_piece){
+	run->pieces[run->npieces++ % BF_SDMA_RULE_PIECES] = (struct bf_sdma_rule_piece){
 		.rec = e->sdma_piece, .at_ps = e->time_ps, .record = e->number, .pe = e->pe, .set = true
 	};
 	bf_rule_expect(&run->pieces[run->npieces % BF_SDMA_RULE_PIECES], sizeof(run->pieces[0]));
@@ -280,7 +280,7 @@ static void note_copied(struct bf_sdma_rule_run *run, struct bf_rule_queue *queu
 {
 	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(queue);
 	struct bf_sdma_rule_begun *k;
-	struct bf_sdma_drv_rule_piece *p;
+	struct bf_sdma_rule_piece *p;
 	uint64_t back = 0;
 
 	run->copied = NULL;

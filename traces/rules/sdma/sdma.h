@@ -79,7 +79,7 @@ struct bf_sdma_rule_queue {
 };
 
 /* Bytes that a copy or fill moved at one moment; `packet` is NULL while the copy is not done, or no longer kept. */
-struct bf_sdma_drv_rule_piece {
+struct bf_sdma_rule_piece {
 	struct bf_seen_sdma_piece rec;
 	uint64_t at_ps, record;
 	uint32_t pe;
@@ -127,7 +127,7 @@ struct bf_sdma_rule_own {
 struct bf_sdma_rule_run {
 	struct bf_sdma_rule_own own[BF_SDMA_RULE_OWN]; /* by a thread's number */
 	struct bf_sdma_rule_signalled signals[BF_SDMA_RULE_SIGNALS];
-	struct bf_sdma_drv_rule_piece pieces[BF_SDMA_RULE_PIECES];
+	struct bf_sdma_rule_piece pieces[BF_SDMA_RULE_PIECES];
 	uint64_t npieces;
 	struct {
 		uint64_t va, size;
@@ -167,7 +167,7 @@ static inline struct bf_sdma_rule_begun *bf_sdma_rule_packet_back(const struct b
 	return &q->w->packets[(q->w->npackets - 1 - back) % BF_SDMA_RULE_PACKETS];
 }
 
-static inline struct bf_sdma_drv_rule_piece *bf_sdma_rule_piece_back(struct bf_sdma_rule_run *run, uint64_t back)
+static inline struct bf_sdma_rule_piece *bf_sdma_rule_piece_back(struct bf_sdma_rule_run *run, uint64_t back)
 {
 	if (back >= run->npieces || back >= BF_SDMA_RULE_PIECES)
 		return NULL;
@@ -185,13 +185,13 @@ static inline bool bf_sdma_rule_reserved_by(const struct bf_sdma_rule_queue *q, 
 }
 
 /* The packet that a piece belongs to; NULL while it is not known. */
-const struct bf_sdma_rule_begun *bf_sdma_rule_packet_of(const struct bf_sdma_drv_rule_piece *p);
+const struct bf_sdma_rule_begun *bf_sdma_rule_packet_of(const struct bf_sdma_rule_piece *p);
 
 /* Bytes between the first and the last of a piece, rows included. */
-uint64_t bf_sdma_rule_extent(uint64_t pitch, const struct bf_sdma_drv_rule_piece *p);
+uint64_t bf_sdma_rule_extent(uint64_t pitch, const struct bf_sdma_rule_piece *p);
 
 /* The piece writes this byte. */
-bool bf_sdma_rule_writes(const struct bf_sdma_drv_rule_piece *p, uint64_t va);
+bool bf_sdma_rule_writes(const struct bf_sdma_rule_piece *p, uint64_t va);
 
 /* A sentence about what a byte that is wrong has to do with the copies; false when none is known. */
 bool bf_sdma_rule_blame(struct bf_rule_run *r, struct bf_finding *f, uint64_t va);

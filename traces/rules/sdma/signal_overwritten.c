@@ -5,7 +5,7 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_sdma_rule_run *run = bf_sdma_rule_run(r);
-	const struct bf_sdma_drv_rule_piece *p;
+	const struct bf_sdma_rule_piece *p;
 	struct bf_finding *f;
 
 	for (uint64_t back = 0; (p = bf_sdma_rule_piece_back(run, back)) != NULL; back++) {
