@@ -62,16 +62,16 @@
 
 #define METHOD(object, method, name, run, specs)                                                                       \
 	{                                                                                                              \
-		object, method, name, run, specs, BF_ARRAY_LEN(specs), false                                           \
+		object, method, BF_ARRAY_LEN(specs), false, name, run, specs                                           \
 	}
 #define WITH_UHW(object, method, name, run, specs)                                                                     \
 	{                                                                                                              \
-		object, method, name, run, specs, BF_ARRAY_LEN(specs), true                                            \
+		object, method, BF_ARRAY_LEN(specs), true, name, run, specs                                            \
 	}
 /* Refused before anything is read. */
 #define REFUSE(object, method, name)                                                                                   \
 	{                                                                                                              \
-		object, method, name, bf_uv_refuse, NULL, 0, true                                                      \
+		object, method, 0, true, name, bf_uv_refuse, NULL                                                      \
 	}
 
 #endif

@@ -70,12 +70,11 @@ struct bf_uv_attr {
 
 struct bf_uv_call;
 struct bf_uv_method {
-	uint16_t object, method;
+	uint16_t object, method, nspecs;
+	bool uhw; /* has the driver's own bytes in and out */
 	const char *name;
 	int (*run)(struct bf_uv_call *c);
 	const struct bf_uv_spec *specs;
-	uint16_t nspecs;
-	bool uhw; /* has the driver's own bytes in and out */
 };
 
 /* A write command: least sizes of what goes in (behind the header) and comes out, and whether driver bytes follow. */

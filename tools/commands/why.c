@@ -36,8 +36,6 @@ struct answer {
 
 /* ---- what is a file that is no text ---- */
 
-extern char **environ;
-
 /* The commands that read traces answer for them. Returns their exit code. */
 static int ask(const char *command, const char *path, const char *option)
 {

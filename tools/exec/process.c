@@ -14,8 +14,6 @@
 #define ENVIRONMENT_MAX 4096 /* longer ones are passed on as they are */
 #define PRELOAD_MAX 4096
 
-extern char **environ;
-
 static struct {
 	_Atomic(struct bf_engine *) engine;
 	atomic_int pid;      /* of the process that it runs in: one that vfork() made shares this memory */
@@ -153,6 +151,9 @@ __attribute__((destructor)) static void leave(void)
 	bf_exec_stop();
 }
 
+/* The C library's headers name the parameters of what follows by identifiers that are reserved to it. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
+
 /* exit() ends in the destructor; this is for those who do not call it. */
 void _exit(int code)
 {
@@ -262,3 +263,5 @@ int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_actions_t 
 
 	return BF_CALL_REAL(posix_spawnp)(pid, name, actions, attr, argv, all);
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

@@ -11,8 +11,6 @@
 #include "tools/replay/queue_diff.h"
 #include "traces/container/trace.h"
 
-extern char **environ;
-
 #define WORDS_MAX 128
 
 /* Splits a command into words in place, as a shell does with what bf_command_append() writes. */

@@ -311,7 +311,6 @@ int bf_mlx5_ib_devx_query_async(struct bf_uv_call *c)
 {
 	const struct bf_uv_object *o = bf_uv_attr_object(c, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE);
 	struct bf_uv_object *fd = bf_uv_attr_object(c, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_FD);
-	struct mlx5_ib_uapi_devx_async_cmd_hdr *event;
 	uint16_t out_len;
 	uint64_t wr_id;
 	struct block b;
@@ -320,15 +319,16 @@ int bf_mlx5_ib_devx_query_async(struct bf_uv_call *c)
 	if (bf_uv_attr_get(c, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN, &out_len, sizeof(out_len)) ||
 	    bf_uv_attr_get(c, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_WR_ID, &wr_id, sizeof(wr_id)))
 		return -EFAULT;
-	if (out_len < 16 || out_len + sizeof(*event) > BF_UVERBS_EVENT_MAX)
+	if (out_len < 16 || out_len + sizeof(struct mlx5_ib_uapi_devx_async_cmd_hdr) > BF_UVERBS_EVENT_MAX)
 		return -EINVAL;
-	err = take_block(c, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN, out_len + (uint32_t)sizeof(*event), &b);
+	err = take_block(c, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN,
+			 out_len + (uint32_t)sizeof(struct mlx5_ib_uapi_devx_async_cmd_hdr), &b);
 	if (err)
 		return err;
 	err = -EINVAL;
-	event = (void *)b.out;
 	if (LISTED(query_commands, b.opcode) && names(o, &b))
-		err = bf_mlx5_cmd(c->u->opts.device, b.in, b.in_len, b.out + sizeof(*event), out_len);
+		err = bf_mlx5_cmd(c->u->opts.device, b.in, b.in_len,
+				  b.out + sizeof(struct mlx5_ib_uapi_devx_async_cmd_hdr), out_len);
 	memcpy(b.out, &wr_id, sizeof(wr_id));
 	if (!err)
 		bf_uv_put_raw((struct bf_uv_channel *)fd, b.out, b.out_len, b.opcode, 0);
