@@ -114,9 +114,19 @@ struct bf_life_end {
 };
 
 /* A kind of entry. An entry ends with its last point, or when its slot is used again. */
+/* What the constants stand on that make most of a stage: `belfry stats`, docs/timing.md. */
+enum bf_time_basis {
+	BF_TIME_ASSUMED,  /* fitted, with a profile of bf_device.fitted */
+	BF_TIME_SOURCED,  /* a data sheet or specification; likewise */
+	BF_TIME_MEASURED, /* on hardware, with a program of this repository */
+	BF_TIME_FITTED,
+	BF_TIME_BASES
+};
+
 struct bf_life {
 	const char *name;                   /* "ring64": of bf_stage_queue.kind */
 	const char *points[BF_LIFE_POINTS]; /* what happens at each, "doorbell"; NULL past the last */
+	uint8_t basis[BF_LIFE_POINTS];      /* enum bf_time_basis of the stage that ends at each */
 	const struct bf_life_row *rows;
 	uint32_t wrap;        /* indices are counted modulo this; 0: not */
 	const char *slots;    /* a field of any of the types with the size of the ring; NULL: none has */
@@ -289,6 +299,7 @@ struct bf_device {
 	const struct bf_timeline_signal_row *signals;
 	const struct bf_entry_row *entries;
 	const struct bf_device_form *forms;
+	const char *const *fitted; /* profiles whose constants are fitted to published figures */
 };
 
 /* Ours, then those of the program. NULL past the last. */

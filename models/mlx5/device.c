@@ -197,6 +197,8 @@ static void init_transport(struct bf_mlx5 *dev)
 	const struct bf_rdma_profile profile = {
 		.packet_tx_ps = p->packet_tx_ps,
 		.packet_rx_ps = p->packet_rx_ps,
+		.answer_ps = p->answer_ps,
+		.gather_window = p->gather_window,
 		.ack_delay_ps = p->ack_delay_ps,
 		.ack_every = p->ack_every,
 		.max_outstanding = p->max_outstanding,

@@ -23,6 +23,8 @@ struct bf_mlx5_profile {
 	uint64_t wqe_ps;          /* decode and schedule one WQE */
 	uint64_t packet_tx_ps;    /* build one packet */
 	uint64_t packet_rx_ps;    /* check one packet */
+	uint64_t answer_ps;       /* between two READ response packets of a QP; 0: the port alone paces them */
+	uint32_t gather_window;   /* most payload reads of a QP on the way from memory; 0: any number */
 	uint64_t ack_delay_ps;    /* how long a responder may hold an ACK to coalesce; 0: till its moment is over */
 	uint32_t ack_every;       /* packets per ACK while more are coming; 1: each has its own */
 	uint32_t fetch_wqebbs;    /* most WQEBBs in one fetch */

@@ -17,14 +17,17 @@
 
 const struct bf_mlx5_profile bf_mlx5_cx5_timed = {
 	.name = "cx5-timed",
-	.pcie = { LINK(65000), .latency_ps = 125 * BF_NS, .mem_ps = 150 * BF_NS }, /* latency, mem: fitted */
+	.pcie = { LINK(65000), .latency_ps = 159 * BF_NS, .mem_ps = 150 * BF_NS }, /* latency, mem: fitted */
 	.port_latency_ps = 150 * BF_NS,                                            /* fitted */
 	.port_ps_per_kib = 81920,
 	.doorbell_ps = 50 * BF_NS, /* fitted */
+	.answer_ps = 93881,        /* fitted; the same in three generations */
+	.gather_window = 20,       /* fitted */
 	.wqe_ps = 10 * BF_NS,      /* unconstrained: posters are slower */
 	.packet_tx_ps = 20 * BF_NS,
 	.packet_rx_ps = 20 * BF_NS,
 	AS_CX7,
+	.traits = BF_MLX5_TRAITS_CX6,
 };
 
 const struct bf_mlx5_profile bf_mlx5_cx6_timed = {
@@ -33,33 +36,42 @@ const struct bf_mlx5_profile bf_mlx5_cx6_timed = {
 	.port_latency_ps = 200 * BF_NS,
 	.port_ps_per_kib = 40960,
 	.doorbell_ps = 50 * BF_NS,
-	.wqe_ps = 4650, /* 215 M messages a second: ConnectX-6 EN product brief */
+	.answer_ps = 92 * BF_NS, /* fitted; the same in three generations */
+	.gather_window = 20,     /* fitted */
+	.wqe_ps = 4650,          /* 215 M messages a second: ConnectX-6 EN product brief */
 	.packet_tx_ps = 4 * BF_NS,
 	.packet_rx_ps = 4 * BF_NS,
 	AS_CX7,
+	.traits = BF_MLX5_TRAITS_CX6,
 };
 
 const struct bf_mlx5_profile bf_mlx5_cx7_timed = {
 	.name = "cx7-timed",
-	.pcie = { LINK(16250), .latency_ps = 150 * BF_NS, .mem_ps = 200 * BF_NS },
-	.port_latency_ps = 150 * BF_NS,
+	.pcie = { LINK(16250), .latency_ps = 192 * BF_NS, .mem_ps = 200 * BF_NS },
+	.port_latency_ps = 163 * BF_NS,
 	.port_ps_per_kib = 20480,
 	.doorbell_ps = 50 * BF_NS,
+	.answer_ps = 91658,  /* fitted; the same in three generations */
+	.gather_window = 24, /* fitted */
 	.wqe_ps = 4 * BF_NS,
 	.packet_tx_ps = 4 * BF_NS,
 	.packet_rx_ps = 4 * BF_NS,
 	AS_CX7,
+	.traits = BF_MLX5_TRAITS_CX7,
 };
 
 /* No figure of a ConnectX-8 is published that would constrain more than its rates: latencies are the ConnectX-7's. */
 const struct bf_mlx5_profile bf_mlx5_cx8_timed = {
 	.name = "cx8-timed",
-	.pcie = { LINK(8125), .latency_ps = 150 * BF_NS, .mem_ps = 200 * BF_NS },
-	.port_latency_ps = 150 * BF_NS,
+	.pcie = { LINK(8125), .latency_ps = 192 * BF_NS, .mem_ps = 200 * BF_NS },
+	.port_latency_ps = 163 * BF_NS,
 	.port_ps_per_kib = 10240,
 	.doorbell_ps = 50 * BF_NS,
+	.answer_ps = 91658,  /* fitted; the same in three generations */
+	.gather_window = 24, /* fitted */
 	.wqe_ps = 4 * BF_NS,
 	.packet_tx_ps = 4 * BF_NS,
 	.packet_rx_ps = 4 * BF_NS,
 	AS_CX7,
+	.traits = BF_MLX5_TRAITS_CX8,
 };

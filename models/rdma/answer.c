@@ -377,6 +377,19 @@ static bool key_gone(struct bf_rdma_qp *qp, struct bf_rdma_answer *a)
 	return false;
 }
 
+/* Whether the unit that makes responses of this queue pair is done with the last packet; if so it begins the next. */
+static bool paced(struct bf_rdma_qp *qp)
+{
+	struct bf_sim *sim = qp->dev->sim;
+
+	if (qp->answer_free_ps > sim->now_ps) {
+		bf_sim_at(sim, &qp->answer_event, qp->answer_free_ps);
+		return false;
+	}
+	qp->answer_free_ps = sim->now_ps + qp->dev->profile.answer_ps;
+	return true;
+}
+
 /* False: has to wait. */
 static bool answer_one(struct bf_rdma_qp *qp, struct bf_rdma_answer *a)
 {
@@ -401,6 +414,8 @@ static bool answer_one(struct bf_rdma_qp *qp, struct bf_rdma_answer *a)
 			bf_sim_at(sim, &qp->answer_event, port_free - BF_RDMA_BACKLOG_PS / 2);
 			return false;
 		}
+		if (BF_UNLIKELY(qp->dev->profile.answer_ps) && !paced(qp))
+			return false;
 		if (!send_response(qp, a))
 			return false;
 	}

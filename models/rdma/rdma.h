@@ -196,6 +196,7 @@ struct bf_rdma_qp {
 	uint32_t nak_psn;
 	struct bf_packet *hold, **hold_tail; /* requests that wait for a receive */
 	struct bf_event ack_event, answer_event;
+	uint64_t answer_free_ps;        /* when the next READ response packet may begin */
 	struct bf_rdma_answer *answers; /* ring */
 	uint32_t answers_head, answers_tail;
 	uint16_t answers_cap, max_answers;
@@ -348,6 +349,8 @@ struct bf_rdma_ops {
 struct bf_rdma_profile {
 	uint64_t packet_tx_ps;    /* build one packet */
 	uint64_t packet_rx_ps;    /* check one packet */
+	uint64_t answer_ps;       /* between two READ response packets of a queue pair; 0: the port alone paces them */
+	uint32_t gather_window;   /* most payload reads of a queue pair on the way from memory; 0: any number */
 	uint64_t ack_delay_ps;    /* how long a responder may hold an ACK to coalesce; 0: till its moment is over */
 	uint32_t ack_every;       /* packets per ACK while more are coming; 1: each has its own */
 	uint32_t max_outstanding; /* unacknowledged packets of a queue pair, below BF_PSN_SPAN */

@@ -120,7 +120,7 @@ static void gather_done(struct bf_dma_op *op)
 	if (response) {
 		qp->answers_inflight--;
 		bf_rdma_answer_run(qp);
-	} else if (BF_UNLIKELY(op->status) || bf_rdma_is_unreliable(qp)) {
+	} else if (BF_UNLIKELY(op->status) || bf_rdma_is_unreliable(qp) || qp->dev->profile.gather_window) {
 		qp->dev->ops->run(qp);
 	}
 }
@@ -376,6 +376,9 @@ static bool transmit(struct bf_rdma_qp *qp, struct bf_rdma_send *s)
 			    bf_port_tx_held(qp->port, qp->remote_qpn) >= BF_UPLINK_HELD_MAX)
 				return false; /* until those that have left are acknowledged */
 			if (BF_UNLIKELY(bf_rdma_is_unreliable(qp)) && !unreliable_may_send(qp))
+				return false;
+			if (BF_UNLIKELY(qp->dev->profile.gather_window) &&
+			    qp->inflight >= qp->dev->profile.gather_window)
 				return false;
 			if (!send_data(qp, s))
 				return false;

@@ -10,17 +10,18 @@
 		.max_read_request = 512, .tlp_overhead = 24, .relaxed_ps = 100 * BF_NS                                 \
 	}
 #define COMMON                                                                                                         \
-	.doorbell_ps = 100 * BF_NS, .packet_ps = 20 * BF_NS, .copy_ps = 500 * BF_NS, .jitter_ps = 200 * BF_NS,         \
-	.row_ps = 2 * BF_NS, .element_ps = { 667, 667, 333, 167, 167 }, .rptr_lag_ps = 500 * BF_NS,                    \
-	.poll_ps = 10 * BF_NS, .fetch_bytes = 1024, .queues = 8, .copies = 4
+	.doorbell_ps = 100 * BF_NS, .packet_ps = 20 * BF_NS, .jitter_ps = 200 * BF_NS, .row_ps = 2 * BF_NS,            \
+	.element_ps = { 667, 667, 333, 167, 167 }, .rptr_lag_ps = 500 * BF_NS, .poll_ps = 10 * BF_NS,                  \
+	.fetch_bytes = 1024, .queues = 8, .copies = 4
 
 /* Vega 20: 22-bit counts. Two PCIe Gen4 x16 ways, and xGMI between GPUs at much the same rate. */
 const struct bf_sdma_profile bf_sdma_mi50 = {
 	.name = "mi50",
 	.gen = BF_SDMA_V4,
 	.link = LINK(32500),
-	.link_ps_per_kib = 38500,
-	.vram_ps_per_kib = 36600,
+	.link_ps_per_kib = 39392,
+	.vram_ps_per_kib = 38534,
+	.copy_ps = 500 * BF_NS,
 	COMMON,
 };
 
@@ -29,9 +30,10 @@ const struct bf_sdma_profile bf_sdma_mi200 = {
 	.gen = BF_SDMA_V4,
 	.wide_count = true,
 	.link = LINK(32500),
-	.link_ps_per_kib = 35700,
+	.link_ps_per_kib = 36018,
 	.vram_ps_per_kib = 20500,
 	COMMON,
+	.copy_ps = 201 * BF_NS,
 };
 
 const struct bf_sdma_profile bf_sdma_mi300x = {
@@ -40,8 +42,9 @@ const struct bf_sdma_profile bf_sdma_mi300x = {
 	.wide_count = true,
 	.link = LINK(16250),
 	.link_ps_per_kib = 18600,
-	.vram_ps_per_kib = 21500, /* to another GPU over xGMI */
+	.vram_ps_per_kib = 18742, /* to another GPU over xGMI */
 	COMMON,
+	.copy_ps = 1252 * BF_NS,
 };
 
 const struct bf_sdma_profile bf_sdma_mi350x = {
@@ -50,6 +53,7 @@ const struct bf_sdma_profile bf_sdma_mi350x = {
 	.wide_count = true,
 	.link = LINK(16250),
 	.link_ps_per_kib = 18600,
-	.vram_ps_per_kib = 17000,
+	.vram_ps_per_kib = 16779,
+	.copy_ps = 500 * BF_NS,
 	COMMON,
 };

@@ -31,7 +31,7 @@ reasons=$(grep -c 'cannot be run: .' "$work/out")
 runs=$(sed -n 's/.*count; \([0-9]*\) were run.*/\1/p' "$work/out")
 [ "$reasons" -gt 0 ] && [ "$runs" -ge 550 ] || { echo "FAILED: $runs of the figures that count were run" >&2; exit 1; }
 median=$(sed -n 's/.*median error \([0-9]*\)\.[0-9] %.*/\1/p' "$work/out")
-[ "$median" -lt 15 ] || { echo "FAILED: median error $median %" >&2; exit 1; }
+[ "$median" -lt 8 ] || { echo "FAILED: median error $median %" >&2; exit 1; }
 
 # The same as JSON, and twice the same.
 grep '"device":"sdma"' "$work/all" >"$work/some"

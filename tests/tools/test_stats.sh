@@ -46,6 +46,16 @@ holds barrier '.queues[] | select(.kind == "bulk copies") | .unfinished == 0 and
 
 stats hang ibgda-put --messages 3 --bug lost-batch --limit 1ms
 holds hang '[.queues[].unfinished] | add > 0'
+# What the times stand on: shares add up, a fitted profile is told, and a capture has a clock of its own.
+shares='.stands_on | [.measured, .sourced, .fitted, .assumed] | add > 99.9 and add < 100.1'
+holds put "$shares"
+holds put '.stands_on.fitted == 0 and .stands_on.assumed > 0 and .stands_on.measured > 0'
+holds mixed '.stands_on.sourced > 0'
+holds barrier '.stands_on.measured > 99.9'
+stats timed ibgda-put --messages 10 --profile cx7-timed
+holds timed "$shares"
+holds timed '.stands_on.fitted > 0 and .stands_on.assumed == 0'
+"$BELFRY" stats "$BELFRY_SOURCE_DIR/traces/samples/mix_1.client.jsonl" --json | jq -e '.stands_on == null' >/dev/null || failed=1
 
 "$BELFRY" stats "$BELFRY_SOURCE_DIR/traces/samples/mix_1.client.jsonl" | grep -q 'no records of entries' || failed=1
 "$BELFRY" stats /nonexistent 2>/dev/null

@@ -6,6 +6,7 @@
 
 #include "tools/cli/cli.h"
 #include "tools/cli/input.h"
+#include "tools/report/basis.h"
 #include "tools/report/stats.h"
 
 #define BAR 40u
@@ -73,7 +74,8 @@ static void print_queue(const struct bf_stage_queue *q, bool histogram)
 		print_histogram(&q->whole);
 }
 
-static void print_stats(const struct bf_stages *s, const char *queue, bool histogram)
+static void print_stats(const struct bf_stages *s, const struct bf_basis_share *basis, const char *queue,
+			bool histogram)
 {
 	const struct bf_stage_queue *q;
 	const struct bf_stage_busy *b;
@@ -87,6 +89,12 @@ static void print_stats(const struct bf_stages *s, const char *queue, bool histo
 	}
 	if (!bf_stages_queue(s, 0))
 		printf("\n  nothing: the trace has no records of entries\n");
+	else if (basis->told) {
+		char stands[96];
+
+		bf_basis_text(basis, stands, sizeof(stands));
+		printf("\nWhat these times stand on: constants that are %s\n", stands);
+	}
 	if (!bf_stages_busy(s, 0))
 		return;
 	printf("\nHow busy engines were, of %s\n\n  %-20s %8s %12s %12s %7s\n", span(end_ps, text), "", "times",
@@ -96,7 +104,8 @@ static void print_stats(const struct bf_stages *s, const char *queue, bool histo
 		       span(b->busy_ps, text), end_ps ? (double)b->busy_ps * 100 / (double)end_ps : 0);
 }
 
-static void json_stats(const struct bf_stages *s, const char *queue, const char *damage)
+static void json_stats(const struct bf_stages *s, const struct bf_basis_share *basis, const char *queue,
+		       const char *damage)
 {
 	struct bf_json j;
 
@@ -105,6 +114,7 @@ static void json_stats(const struct bf_stages *s, const char *queue, const char 
 	if (damage)
 		bf_json_text(&j, "damage", damage);
 	bf_json_u64(&j, "end_ps", bf_stages_end_ps(s));
+	bf_basis_json(&j, basis);
 	bf_stats_json(&j, s, queue);
 	bf_json_close(&j, '}');
 	bf_json_end(&j);
@@ -121,16 +131,18 @@ static bool has_queue(const struct bf_stages *s, const char *queue)
 }
 
 /* What can be read of a damaged trace is told, the damage after it. */
-static int tell(const struct bf_args *args, const struct bf_stages *s, const char *damage)
+static int tell(const struct bf_args *args, const struct bf_stages *s, const struct bf_trace *t, const char *damage)
 {
 	const char *queue = bf_arg_text(args, "queue");
+	struct bf_basis_share basis;
 
 	if (queue && !has_queue(s, queue))
 		return bf_cli_error(args, BF_EXIT_FAILED, "no queue of the trace has \"%s\" in its name", queue);
+	bf_basis_share(s, t, queue, &basis);
 	if (bf_arg_json(args))
-		json_stats(s, queue, damage);
+		json_stats(s, &basis, queue, damage);
 	else
-		print_stats(s, queue, bf_arg_flag(args, "histogram"));
+		print_stats(s, &basis, queue, bf_arg_flag(args, "histogram"));
 	if (!damage)
 		return BF_EXIT_GOOD;
 	fflush(stdout);
@@ -148,7 +160,7 @@ static int stats(const struct bf_args *args)
 	if (!rc)
 		rc = bf_stages_read(in.trace, &s, &err);
 	if (s)
-		code = tell(args, s, rc ? err.text : in.damage ? in.damage_error.text : NULL);
+		code = tell(args, s, in.trace, rc ? err.text : in.damage ? in.damage_error.text : NULL);
 	else
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	bf_stages_destroy(s);
@@ -172,7 +184,9 @@ const struct bf_command bf_cmd_stats = {
 	.details = "For each queue of a trace: the time that entries spent between two points of their lives, from "
 		   "the reservation of a slot to the poll that sees the completion. For barriers: how long warps "
 		   "were parked. For bulk copies: the time until the source was read and until everything had "
-		   "landed. Points that a trace lacks are left out: a capture has only the device's side.\n"
+		   "landed. Points that a trace lacks are left out: a capture has only the device's side. Of a "
+		   "simulated run, also which share of these times stands on constants that were measured, sourced, "
+		   "fitted or assumed: docs/timing.md.\n"
 		   "\n"
 		   "  belfry run ibgda-put --messages 1000 --trace put.bft\n"
 		   "  belfry stats put.bft --histogram",

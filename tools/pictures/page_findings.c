@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "tools/pictures/page_internal.h"
+#include "tools/report/basis.h"
 #include "tools/report/stats.h"
 #include "traces/rules/rules.h"
 
@@ -52,8 +53,13 @@ int bf_page_statistics(struct bf_json *j, struct bf_trace *t, const struct bf_pa
 	struct bf_stages *s;
 	int rc = bf_stages_read(t, &s, job->err);
 
-	if (s)
+	if (s) {
+		struct bf_basis_share basis;
+
+		bf_basis_share(s, t, NULL, &basis);
+		bf_basis_json(j, &basis);
 		bf_stats_json(j, s, NULL);
+	}
 	bf_stages_destroy(s);
 	return rc;
 }

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #define RING 65536u
-#define MOST (64u << 20) /* bytes that are copied; what is larger is this many times as long behind the first */
+#define MOST (64u << 20)    /* bytes that are copied; what is larger is this many times as long behind the first */
+#define COPY_MOST 0x3fffe0u /* ROCr's for counts of 22 bits (amd_blit_sdma.h) */
 #define MARK 0x600du
 
 struct bench {
@@ -76,10 +77,12 @@ static void bench_close(struct bench *b)
 		bf_sim_destroy(b->sim);
 }
 
-static void put_copy(struct bench *b, const struct bf_copier_run *run, uint64_t bytes)
+/* One packet, of `bytes` bytes from `at` on; buffers of `size` bytes follow each other. */
+static void put_copy(struct bench *b, const struct bf_copier_run *run, uint64_t at, uint64_t bytes, uint64_t size)
 {
-	const uint64_t src = run->from_host ? b->host->va : b->vram->va;
-	const uint64_t dst = run->to_host ? b->host->va : b->vram->va + bytes, second = b->vram->va + 2 * bytes;
+	const uint64_t src = (run->from_host ? b->host->va : b->vram->va) + at;
+	const uint64_t dst = (run->to_host ? b->host->va : b->vram->va + size) + at,
+		       second = b->vram->va + 2 * size + at;
 	const uint32_t dw[9] = { BF_SDMA_OP_COPY | (run->broadcast ? (uint32_t)BF_SDMA_COPY_BROADCAST : 0),
 				 (uint32_t)bytes - 1,
 				 0,
@@ -114,7 +117,8 @@ static int measure(const struct bf_copier_run *run, uint64_t bytes, uint64_t *ps
 
 	if (!rc) {
 		for (uint32_t i = 0; i < run->copies; i++)
-			put_copy(&b, run, bytes);
+			for (uint64_t at = 0; at < bytes; at += COPY_MOST)
+				put_copy(&b, run, at, bytes - at < COPY_MOST ? bytes - at : COPY_MOST, bytes);
 		fence = b.control->va + RING + 4096;
 		put(&b, (const uint32_t[]){ BF_SDMA_OP_FENCE, (uint32_t)fence, (uint32_t)(fence >> 32), MARK }, 4);
 		bf_put_le64(index, b.index);

@@ -31,7 +31,8 @@ void bf_timing_model_init(struct bf_timing_model *m)
 
 #define OF_NIC(short_name, id, member, text)                                                                           \
 	{                                                                                                              \
-		short_name "." #member, BF_MEMBER(struct bf_timing_model, nic[id].member), BF_BASIS_FITTED, text       \
+		short_name "." #member, "mlx5", BF_MEMBER(struct bf_timing_model, nic[id].member), BF_BASIS_FITTED,    \
+		    text                                                                                               \
 	}
 #define NIC(short_name, id)                                                                                            \
 	OF_NIC(short_name, id, pcie.latency_ps, "PCIe, one way"), OF_NIC(short_name, id, pcie.mem_ps, "host memory"),  \
@@ -39,17 +40,21 @@ void bf_timing_model_init(struct bf_timing_model *m)
 	    OF_NIC(short_name, id, port_latency_ps, "port and half a switch"),                                         \
 	    OF_NIC(short_name, id, doorbell_ps, "doorbell to first fetch"),                                            \
 	    OF_NIC(short_name, id, packet_tx_ps, "one packet built"),                                                  \
-	    OF_NIC(short_name, id, packet_rx_ps, "one packet checked")
+	    OF_NIC(short_name, id, packet_rx_ps, "one packet checked"),                                                \
+	    OF_NIC(short_name, id, answer_ps, "between two READ responses of a queue pair"),                           \
+	    OF_NIC(short_name, id, gather_window, "payload reads of a queue pair under way")
 #define OF_DRIVE(short_name, id, member, text)                                                                         \
 	{                                                                                                              \
-		short_name "." #member, BF_MEMBER(struct bf_timing_model, drive[id].member), BF_BASIS_FITTED, text     \
+		short_name "." #member, "nvme", BF_MEMBER(struct bf_timing_model, drive[id].member), BF_BASIS_FITTED,  \
+		    text                                                                                               \
 	}
 #define DRIVE(short_name, id)                                                                                          \
 	OF_DRIVE(short_name, id, read_ps, "a media page read"), OF_DRIVE(short_name, id, command_ps, "one command"),   \
 	    OF_DRIVE(short_name, id, ps_per_kib, "1 KiB of all media")
 #define OF_ENGINE(short_name, id, member, text)                                                                        \
 	{                                                                                                              \
-		short_name "." #member, BF_MEMBER(struct bf_timing_model, engine[id].member), BF_BASIS_FITTED, text    \
+		short_name "." #member, "sdma", BF_MEMBER(struct bf_timing_model, engine[id].member), BF_BASIS_FITTED, \
+		    text                                                                                               \
 	}
 #define ENGINE(short_name, id)                                                                                         \
 	OF_ENGINE(short_name, id, link_ps_per_kib, "1 KiB that crosses the link"),                                     \
@@ -64,15 +69,13 @@ static const struct bf_timing_constant constants[] = { NIC("cx5", BF_NIC_CX5),
 						       DRIVE("optane", BF_DRIVE_OPTANE),
 						       DRIVE("p3700", BF_DRIVE_P3700),
 						       DRIVE("m9100", BF_DRIVE_M9100),
-						       DRIVE("p4510", BF_DRIVE_P4510),
-						       DRIVE("sn850x", BF_DRIVE_SN850X),
 						       DRIVE("mtr-slc", BF_DRIVE_MTR),
 						       ENGINE("mi50", BF_ENGINE_MI50),
 						       ENGINE("mi200", BF_ENGINE_MI200),
 						       ENGINE("mi300x", BF_ENGINE_MI300X),
 						       ENGINE("mi350x", BF_ENGINE_MI350X),
 #define CONSTANT(name, value, basis, what)                                                                             \
-	{ #name, BF_MEMBER(struct bf_timing_model, sw.name), BF_BASIS_##basis, what },
+	{ #name, NULL, BF_MEMBER(struct bf_timing_model, sw.name), BF_BASIS_##basis, what },
 						       BF_TIMING_SOFTWARE(CONSTANT)
 #undef CONSTANT
 };

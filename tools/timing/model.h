@@ -46,6 +46,7 @@ void bf_timing_model_init(struct bf_timing_model *m);
 /* A constant of it, by name ("cx7.pcie.mem_ps", "cpu_poll"). */
 struct bf_timing_constant {
 	const char *name;
+	const char *device; /* whose figures it concerns; NULL: any */
 	size_t offset, size;
 	enum bf_basis basis;
 	const char *what;

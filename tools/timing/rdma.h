@@ -8,11 +8,11 @@
 
 #include "models/mlx5/mlx5.h"
 
-enum bf_timing_rdma_op { BF_RDMA_WRITE, BF_RDMA_WRITE_IMM, BF_RDMA_SEND, BF_RDMA_READ, BF_RDMA_FETCH_ADD };
+enum bf_perf_op { BF_PERF_WRITE, BF_PERF_WRITE_IMM, BF_PERF_SEND, BF_PERF_READ, BF_PERF_FETCH_ADD };
 
-struct bf_rdma_run {
+struct bf_perf_run {
 	const struct bf_mlx5_profile *nic;
-	enum bf_timing_rdma_op op;
+	enum bf_perf_op op;
 	uint64_t size;        /* bytes of a message */
 	uint32_t qps, depth;  /* rates: queue pairs; entries under way in each */
 	uint32_t mtu;         /* as a queue pair context has it: 1 (256) to 5 (4096) */
@@ -29,12 +29,12 @@ struct bf_rdma_run {
 /* All give 0 with `*ps` set, or a negative errno with `err` set. */
 
 /* From the decision to post one message to its completion seen. */
-int bf_rdma_completion(const struct bf_rdma_run *run, uint64_t *ps, struct bf_error *err);
+int bf_perf_completion(const struct bf_perf_run *run, uint64_t *ps, struct bf_error *err);
 /* Half of a round trip of two who answer each other: WRITE, WRITE with immediate, SEND. */
-int bf_rdma_half_round(const struct bf_rdma_run *run, uint64_t *ps, struct bf_error *err);
+int bf_perf_half_round(const struct bf_perf_run *run, uint64_t *ps, struct bf_error *err);
 /* From one message to the next, with `depth` messages of each queue pair under way. */
-int bf_rdma_interval(const struct bf_rdma_run *run, uint64_t *ps, struct bf_error *err);
+int bf_perf_interval(const struct bf_perf_run *run, uint64_t *ps, struct bf_error *err);
 /* From the decision to post `messages` of them, over all queue pairs in turn, to the last completion seen. */
-int bf_rdma_batch(const struct bf_rdma_run *run, uint32_t messages, uint64_t *ps, struct bf_error *err);
+int bf_perf_batch(const struct bf_perf_run *run, uint32_t messages, uint64_t *ps, struct bf_error *err);
 
 #endif

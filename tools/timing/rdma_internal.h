@@ -4,14 +4,14 @@
 
 #include "tools/timing/rdma.h"
 
-struct bf_timing_rdma_qp {
+struct bf_perf_qp {
 	uint32_t qpn, bf_half, cqe_at, recv_at;
 	uint8_t *sq, *rq, *dbr, *cq, *cq_dbr, *rcq, *rcq_dbr;
 	uint16_t sq_pi, rq_pi;
 	uint64_t posted, done;
 };
 
-struct bf_rdma_node {
+struct bf_perf_node {
 	struct bf_space space;
 	struct bf_ioas ioas;
 	struct bf_mlx5 *dev;
@@ -20,28 +20,28 @@ struct bf_rdma_node {
 	uint32_t pd, uar, key;
 	uint8_t *out, *in; /* what is sent, and where it arrives */
 	uint64_t out_va, in_va;
-	struct bf_timing_rdma_qp *qp;
+	struct bf_perf_qp *qp;
 	bool opened;
 };
 
-struct bf_rdma_pair {
-	struct bf_rdma_run run;
+struct bf_perf_pair {
+	struct bf_perf_run run;
 	struct bf_sim *sim;
 	struct bf_fabric *fabric;
-	struct bf_rdma_node node[2];
+	struct bf_perf_node node[2];
 	uint32_t log_sq;
 	struct bf_error *err;
 };
 
-int bf_rdma_pair_open(struct bf_rdma_pair *p, const struct bf_rdma_run *run, struct bf_error *err);
-void bf_rdma_pair_close(struct bf_rdma_pair *p);
+int bf_perf_pair_open(struct bf_perf_pair *p, const struct bf_perf_run *run, struct bf_error *err);
+void bf_perf_pair_close(struct bf_perf_pair *p);
 
 /* Node `n` posts one message on queue pair `q` and rings; `mark` is its last byte, where data are copied. */
-void bf_rdma_post(struct bf_rdma_pair *p, uint32_t n, uint32_t q, bool signalled, uint8_t mark);
-void bf_rdma_post_recv(struct bf_rdma_pair *p, uint32_t n, uint32_t q);
+void bf_perf_post(struct bf_perf_pair *p, uint32_t n, uint32_t q, bool signalled, uint8_t mark);
+void bf_perf_post_recv(struct bf_perf_pair *p, uint32_t n, uint32_t q);
 
 /* Completions of sends, or of receives, that are new since the last call. -EIO: one tells of an error. */
-int bf_rdma_sends_done(struct bf_rdma_pair *p, uint32_t n, uint32_t q);
-int bf_rdma_recvs_done(struct bf_rdma_pair *p, uint32_t n, uint32_t q);
+int bf_perf_sends_done(struct bf_perf_pair *p, uint32_t n, uint32_t q);
+int bf_perf_recvs_done(struct bf_perf_pair *p, uint32_t n, uint32_t q);
 
 #endif

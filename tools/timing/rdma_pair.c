@@ -11,7 +11,7 @@
 #define KEY_VARIANT 0x11u
 #define SIGNALLED 0x08u
 
-static int command(struct bf_rdma_pair *p, struct bf_rdma_node *n, uint32_t opcode, uint8_t *in, size_t len,
+static int command(struct bf_perf_pair *p, struct bf_perf_node *n, uint32_t opcode, uint8_t *in, size_t len,
 		   uint32_t *number)
 {
 	uint8_t out[16] = { 0 };
@@ -28,7 +28,7 @@ static int command(struct bf_rdma_pair *p, struct bf_rdma_node *n, uint32_t opco
 	return 0;
 }
 
-static uint8_t *take(struct bf_rdma_node *n, bool gpu, uint64_t bytes, uint64_t *va)
+static uint8_t *take(struct bf_perf_node *n, bool gpu, uint64_t bytes, uint64_t *va)
 {
 	struct bf_region *r = gpu ? n->vram : n->host;
 	uint64_t *used = gpu ? &n->vram_used : &n->host_used;
@@ -42,7 +42,7 @@ static uint8_t *take(struct bf_rdma_node *n, bool gpu, uint64_t bytes, uint64_t 
 	return at;
 }
 
-static uint64_t va_of(const struct bf_rdma_node *n, const uint8_t *at)
+static uint64_t va_of(const struct bf_perf_node *n, const uint8_t *at)
 {
 	const struct bf_region *v = n->vram;
 
@@ -50,7 +50,7 @@ static uint64_t va_of(const struct bf_rdma_node *n, const uint8_t *at)
 }
 
 /* One key for all memory of the node. */
-static int open_key(struct bf_rdma_pair *p, struct bf_rdma_node *n)
+static int open_key(struct bf_perf_pair *p, struct bf_perf_node *n)
 {
 	uint8_t in[BF_CREATE_MKEY_LEN] = { 0 }, *mkc = in + BF_CREATE_MKEY_MKC;
 	uint64_t from = n->host->va < n->vram->va ? n->host->va : n->vram->va;
@@ -69,7 +69,7 @@ static int open_key(struct bf_rdma_pair *p, struct bf_rdma_node *n)
 	return rc;
 }
 
-static int open_cq(struct bf_rdma_pair *p, struct bf_rdma_node *n, uint8_t **ring, uint8_t **dbr, uint32_t *cqn)
+static int open_cq(struct bf_perf_pair *p, struct bf_perf_node *n, uint8_t **ring, uint8_t **dbr, uint32_t *cqn)
 {
 	uint8_t in[BF_CREATE_CQ_LEN] = { 0 }, *cqc = in + BF_CREATE_CQ_CQC;
 
@@ -86,7 +86,7 @@ static int open_cq(struct bf_rdma_pair *p, struct bf_rdma_node *n, uint8_t **rin
 	return command(p, n, BF_MLX5_CMD_CREATE_CQ, in, sizeof(in), cqn);
 }
 
-static int open_qp(struct bf_rdma_pair *p, struct bf_rdma_node *n, struct bf_timing_rdma_qp *q)
+static int open_qp(struct bf_perf_pair *p, struct bf_perf_node *n, struct bf_perf_qp *q)
 {
 	uint8_t in[BF_CREATE_QP_LEN] = { 0 }, *qpc = in + BF_QP_QPC;
 	uint32_t scq = 0, rcq = 0;
@@ -113,8 +113,8 @@ static int open_qp(struct bf_rdma_pair *p, struct bf_rdma_node *n, struct bf_tim
 	return command(p, n, BF_MLX5_CMD_CREATE_QP, in, sizeof(in), &q->qpn);
 }
 
-static int modify(struct bf_rdma_pair *p, struct bf_rdma_node *n, uint32_t opcode, const struct bf_timing_rdma_qp *q,
-		  struct bf_rdma_node *peer, const struct bf_timing_rdma_qp *to)
+static int modify(struct bf_perf_pair *p, struct bf_perf_node *n, uint32_t opcode, const struct bf_perf_qp *q,
+		  struct bf_perf_node *peer, const struct bf_perf_qp *to)
 {
 	uint8_t in[BF_MODIFY_QP_LEN] = { 0 }, *qpc = in + BF_QP_QPC, *path = qpc + BF_QPC_PATH;
 	struct bf_port_info info;
@@ -144,10 +144,10 @@ static int modify(struct bf_rdma_pair *p, struct bf_rdma_node *n, uint32_t opcod
 	return command(p, n, opcode, in, sizeof(in), NULL);
 }
 
-static int connect_qp(struct bf_rdma_pair *p, uint32_t from, uint32_t q)
+static int connect_qp(struct bf_perf_pair *p, uint32_t from, uint32_t q)
 {
 	static const uint32_t steps[] = { BF_MLX5_CMD_RST2INIT_QP, BF_MLX5_CMD_INIT2RTR_QP, BF_MLX5_CMD_RTR2RTS_QP };
-	struct bf_rdma_node *n = &p->node[from], *peer = &p->node[!from];
+	struct bf_perf_node *n = &p->node[from], *peer = &p->node[!from];
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < BF_ARRAY_LEN(steps); i++)
@@ -155,7 +155,7 @@ static int connect_qp(struct bf_rdma_pair *p, uint32_t from, uint32_t q)
 	return rc;
 }
 
-static int open_region(struct bf_rdma_node *n, const char *name, enum bf_mem_kind kind, uint64_t bytes,
+static int open_region(struct bf_perf_node *n, const char *name, enum bf_mem_kind kind, uint64_t bytes,
 		       struct bf_region **out)
 {
 	const struct bf_region_opts o = { .name = name, .kind = kind, .size = bytes };
@@ -165,7 +165,7 @@ static int open_region(struct bf_rdma_node *n, const char *name, enum bf_mem_kin
 }
 
 /* Memory first: a page of data at least, and the queues. */
-static int open_memory(struct bf_rdma_pair *p, struct bf_rdma_node *n)
+static int open_memory(struct bf_perf_pair *p, struct bf_perf_node *n)
 {
 	const uint64_t data = (p->run.size + 8191) & ~4095ull;
 	const uint64_t queue = (2 * (64ull << LOG_CQ) + 4 * 4096ull + (16ull << LOG_RQ) + (64ull << p->log_sq) + 4096);
@@ -180,9 +180,9 @@ static int open_memory(struct bf_rdma_pair *p, struct bf_rdma_node *n)
 	return n->out && n->in ? 0 : -ENOMEM;
 }
 
-static int open_node(struct bf_rdma_pair *p, uint32_t i)
+static int open_node(struct bf_perf_pair *p, uint32_t i)
 {
-	struct bf_rdma_node *n = &p->node[i];
+	struct bf_perf_node *n = &p->node[i];
 	const char *name = i ? "nic1" : "nic0";
 	const struct bf_mlx5_opts opts = { .name = name,
 					   .profile = p->run.nic,
@@ -213,12 +213,12 @@ static int open_node(struct bf_rdma_pair *p, uint32_t i)
 	return rc;
 }
 
-int bf_rdma_pair_open(struct bf_rdma_pair *p, const struct bf_rdma_run *run, struct bf_error *err)
+int bf_perf_pair_open(struct bf_perf_pair *p, const struct bf_perf_run *run, struct bf_error *err)
 {
 	uint32_t blocks;
 	int rc;
 
-	*p = (struct bf_rdma_pair){ .run = *run, .err = err, .log_sq = 6 };
+	*p = (struct bf_perf_pair){ .run = *run, .err = err, .log_sq = 6 };
 	p->run.qps = run->qps ? run->qps : 1;
 	p->run.depth = run->depth ? run->depth : 1;
 	blocks = p->run.depth * (run->inline_max >= run->size ? 5 : 1) + 16;
@@ -233,11 +233,11 @@ int bf_rdma_pair_open(struct bf_rdma_pair *p, const struct bf_rdma_run *run, str
 		for (uint32_t i = 0; !rc && i < 2; i++)
 			rc = connect_qp(p, i, q);
 	if (rc)
-		bf_rdma_pair_close(p);
+		bf_perf_pair_close(p);
 	return rc;
 }
 
-void bf_rdma_pair_close(struct bf_rdma_pair *p)
+void bf_perf_pair_close(struct bf_perf_pair *p)
 {
 	for (uint32_t i = 0; i < 2; i++)
 		if (p->node[i].dev)
@@ -256,31 +256,31 @@ void bf_rdma_pair_close(struct bf_rdma_pair *p)
 
 /* ---- posting ---- */
 
-static uint8_t opcode_of(enum bf_timing_rdma_op op)
+static uint8_t opcode_of(enum bf_perf_op op)
 {
-	static const uint8_t codes[] = { [BF_RDMA_WRITE] = BF_MLX5_OP_RDMA_WRITE,
-					 [BF_RDMA_WRITE_IMM] = BF_MLX5_OP_RDMA_WRITE_IMM,
-					 [BF_RDMA_SEND] = BF_MLX5_OP_SEND,
-					 [BF_RDMA_READ] = BF_MLX5_OP_RDMA_READ,
-					 [BF_RDMA_FETCH_ADD] = BF_MLX5_OP_ATOMIC_FA };
+	static const uint8_t codes[] = { [BF_PERF_WRITE] = BF_MLX5_OP_RDMA_WRITE,
+					 [BF_PERF_WRITE_IMM] = BF_MLX5_OP_RDMA_WRITE_IMM,
+					 [BF_PERF_SEND] = BF_MLX5_OP_SEND,
+					 [BF_PERF_READ] = BF_MLX5_OP_RDMA_READ,
+					 [BF_PERF_FETCH_ADD] = BF_MLX5_OP_ATOMIC_FA };
 
 	return codes[op];
 }
 
 /* Behind the control segment. Returns the bytes so far. */
-static uint32_t put_segments(struct bf_rdma_pair *p, const struct bf_rdma_node *n, const struct bf_rdma_node *peer,
+static uint32_t put_segments(struct bf_perf_pair *p, const struct bf_perf_node *n, const struct bf_perf_node *peer,
 			     uint8_t *w)
 {
-	const bool in_entry = p->run.size && p->run.size <= p->run.inline_max && p->run.op <= BF_RDMA_SEND;
-	const bool pulls = p->run.op == BF_RDMA_READ;
+	const bool in_entry = p->run.size && p->run.size <= p->run.inline_max && p->run.op <= BF_PERF_SEND;
+	const bool pulls = p->run.op == BF_PERF_READ;
 	uint32_t at = 16;
 
-	if (p->run.op != BF_RDMA_SEND) {
+	if (p->run.op != BF_PERF_SEND) {
 		bf_put_be64(w + at, pulls ? peer->out_va : peer->in_va);
 		bf_put_be32(w + at + 8, peer->key);
 		at += 16;
 	}
-	if (p->run.op == BF_RDMA_FETCH_ADD) {
+	if (p->run.op == BF_PERF_FETCH_ADD) {
 		bf_put_be64(w + at, 1);
 		at += 16;
 	}
@@ -292,13 +292,13 @@ static uint32_t put_segments(struct bf_rdma_pair *p, const struct bf_rdma_node *
 	if (p->run.size) {
 		bf_put_be32(w + at, (uint32_t)p->run.size);
 		bf_put_be32(w + at + 4, n->key);
-		bf_put_be64(w + at + 8, pulls || p->run.op == BF_RDMA_FETCH_ADD ? n->in_va : n->out_va);
+		bf_put_be64(w + at + 8, pulls || p->run.op == BF_PERF_FETCH_ADD ? n->in_va : n->out_va);
 		at += 16;
 	}
 	return at;
 }
 
-static void ring(struct bf_rdma_pair *p, struct bf_rdma_node *n, struct bf_timing_rdma_qp *q, const uint8_t *entry)
+static void ring(struct bf_perf_pair *p, struct bf_perf_node *n, struct bf_perf_qp *q, const uint8_t *entry)
 {
 	uint8_t bell[8];
 
@@ -310,15 +310,15 @@ static void ring(struct bf_rdma_pair *p, struct bf_rdma_node *n, struct bf_timin
 	q->bf_half ^= BF_MLX5_BF_BUF;
 }
 
-void bf_rdma_post(struct bf_rdma_pair *p, uint32_t from, uint32_t qi, bool signalled, uint8_t mark)
+void bf_perf_post(struct bf_perf_pair *p, uint32_t from, uint32_t qi, bool signalled, uint8_t mark)
 {
-	struct bf_rdma_node *n = &p->node[from];
-	struct bf_timing_rdma_qp *q = &n->qp[qi];
+	struct bf_perf_node *n = &p->node[from];
+	struct bf_perf_qp *q = &n->qp[qi];
 	uint8_t w[BF_MLX5_MAX_WQEBBS * BF_MLX5_WQEBB] = { 0 };
 	const uint32_t mask = (64u << p->log_sq) - 1;
 	uint32_t len, ds;
 
-	if (p->run.size && p->run.op <= BF_RDMA_SEND)
+	if (p->run.size && p->run.op <= BF_PERF_SEND)
 		n->out[p->run.size - 1] = mark;
 	len = put_segments(p, n, &p->node[!from], w);
 	ds = (len + 15) / 16;
@@ -332,10 +332,10 @@ void bf_rdma_post(struct bf_rdma_pair *p, uint32_t from, uint32_t qi, bool signa
 	ring(p, n, q, w);
 }
 
-void bf_rdma_post_recv(struct bf_rdma_pair *p, uint32_t i, uint32_t qi)
+void bf_perf_post_recv(struct bf_perf_pair *p, uint32_t i, uint32_t qi)
 {
-	struct bf_rdma_node *n = &p->node[i];
-	struct bf_timing_rdma_qp *q = &n->qp[qi];
+	struct bf_perf_node *n = &p->node[i];
+	struct bf_perf_qp *q = &n->qp[qi];
 	uint8_t *at = q->rq + (q->rq_pi & ((1u << LOG_RQ) - 1)) * 16u;
 
 	bf_put_be32(at, (uint32_t)p->run.size);
@@ -345,7 +345,7 @@ void bf_rdma_post_recv(struct bf_rdma_pair *p, uint32_t i, uint32_t qi)
 	bf_put_be32(q->dbr, q->rq_pi);
 }
 
-static int poll_ring(struct bf_rdma_pair *p, const uint8_t *ring, uint8_t *dbr, uint32_t *ci)
+static int poll_ring(struct bf_perf_pair *p, const uint8_t *ring, uint8_t *dbr, uint32_t *ci)
 {
 	int n = 0;
 
@@ -364,16 +364,16 @@ static int poll_ring(struct bf_rdma_pair *p, const uint8_t *ring, uint8_t *dbr, 
 	return n;
 }
 
-int bf_rdma_sends_done(struct bf_rdma_pair *p, uint32_t n, uint32_t q)
+int bf_perf_sends_done(struct bf_perf_pair *p, uint32_t n, uint32_t q)
 {
-	struct bf_timing_rdma_qp *qp = &p->node[n].qp[q];
+	struct bf_perf_qp *qp = &p->node[n].qp[q];
 
 	return poll_ring(p, qp->cq, qp->cq_dbr, &qp->cqe_at);
 }
 
-int bf_rdma_recvs_done(struct bf_rdma_pair *p, uint32_t n, uint32_t q)
+int bf_perf_recvs_done(struct bf_perf_pair *p, uint32_t n, uint32_t q)
 {
-	struct bf_timing_rdma_qp *qp = &p->node[n].qp[q];
+	struct bf_perf_qp *qp = &p->node[n].qp[q];
 
 	return poll_ring(p, qp->rcq, qp->rcq_dbr, &qp->recv_at);
 }

@@ -13,65 +13,64 @@
 	/* Who posts. */ \
 	X(cpu_post, 75 * BF_NS, SOURCED, "a CPU writes an entry and rings: proxy_post_time of loom-motivation-experiments") \
 	X(cpu_poll, 50 * BF_NS, FITTED, "a CPU sees a change in memory and goes on") \
-	X(cpu_interval, 140 * BF_NS, FITTED, "between two posts of perftest's loop") \
-	X(vm_interval, 385 * BF_NS, FITTED, "the same in a virtual machine, and in logs of unnamed InfiniBand hosts") \
-	X(vm_extra, 150 * BF_NS, FITTED, "what a message takes more in a virtual machine, one way") \
-	X(mpi_way, 250 * BF_NS, FITTED, "MPI's share of a message, one way") \
-	X(mpi_copy, 200 * BF_NS, FITTED, "MPI's copies of 1 KiB, one way") \
-	X(script_post, 3500 * BF_NS, FITTED, "a transfer through a scripting language: MORI-IO's benchmark") \
+	X(cpu_interval, 142 * BF_NS, FITTED, "between two posts of perftest's loop") \
+	X(vm_interval, 387 * BF_NS, FITTED, "the same in a virtual machine, and in logs of unnamed InfiniBand hosts") \
+	X(vm_extra, 542 * BF_NS, FITTED, "what a read of memory takes more in a virtual machine") \
+	X(mpi_way, 231 * BF_NS, FITTED, "MPI's share of a message, one way") \
+	X(mpi_copy, 253 * BF_NS, FITTED, "MPI's copies of 1 KiB, one way") \
+	X(script_post, 3345 * BF_NS, FITTED, "a transfer through a scripting language: MORI-IO's benchmark") \
 	X(proxy_hop, 1450 * BF_NS, FITTED, "GPU tells the proxy, and the proxy the GPU, together") \
-	X(proxy_put, 4400 * BF_NS, FITTED, "NVSHMEM's proxy: from one put to the next of a block") \
+	X(proxy_put, 4413 * BF_NS, FITTED, "NVSHMEM's proxy: from one put to the next of a block") \
 	X(proxy_scalar, 312 * BF_NS, FITTED, "NVSHMEM's proxy: from one scalar put to the next") \
-	X(gpu_post_deepep, 2900 * BF_NS, FITTED, "DeepEP's put returns") \
-	X(gpu_post_warp, 7100 * BF_NS, FITTED, "NVSHMEM's put of a warp or block returns") \
-	X(gpu_post_thread, 4500 * BF_NS, FITTED, "NVSHMEM's put of one thread returns") \
-	X(gpu_poll, 1000 * BF_NS, FITTED, "a GPU thread sees a completion and goes on") \
+	X(gpu_post_deepep, 2914 * BF_NS, FITTED, "DeepEP's put returns") \
+	X(gpu_post_warp, 6775 * BF_NS, FITTED, "NVSHMEM's put of a warp or block returns") \
+	X(gpu_post_thread, 6276 * BF_NS, FITTED, "NVSHMEM's put of one thread returns") \
+	X(gpu_poll, 1696 * BF_NS, FITTED, "a GPU thread sees a completion and goes on") \
 	X(gpu_scalar_get, 8000 * BF_NS, FITTED, "NVSHMEM's scalar get: software around it") \
-	X(gpu_scalar_more, 110 * BF_NS, FITTED, "each further scalar get of a block's") \
-	X(gpu_scalar_put, 83 * BF_NS, FITTED, "scalar puts of one block of 1024 threads: from one to the next") \
+	X(gpu_scalar_more, 107 * BF_NS, FITTED, "each further scalar get of a block's") \
+	X(gpu_scalar_put, 75307, FITTED, "scalar puts of one block of 1024 threads: from one to the next") \
 	X(gpu_scalar_floor, 12 * BF_NS, FITTED, "and of all blocks together") \
-	X(gpu_block_put, 7600 * BF_NS, FITTED, "shmem_put_bw: an iteration of blocks that do not meet at a queue pair") \
+	X(gpu_block_put, 7609 * BF_NS, FITTED, "shmem_put_bw: an iteration of blocks that do not meet at a queue pair") \
 	X(gpu_block_more, 160 * BF_NS, FITTED, "for each block that takes part") \
-	X(gpu_signal_round, 58000 * BF_NS, FITTED, "put plus signal by the proxy, both ways") \
-	X(gpu_scalar_round, 50000 * BF_NS, FITTED, "scalar put, both ways") \
-	X(gpu_warp_message, 150 * BF_NS, FITTED, "warps of 20 blocks that post: from one message to the next") \
-	X(dispatch_deepep, 28000 * BF_NS, FITTED, "MoE dispatch with DeepEP's posting: counting, barrier, what is not posting") \
-	X(dispatch_puts, 65000 * BF_NS, FITTED, "the same with NVSHMEM's puts") \
-	X(dispatch_packed, 30000 * BF_NS, FITTED, "the same when tokens are packed first") \
-	X(dispatch_proxy, 190000 * BF_NS, FITTED, "the same by the CPU proxy") \
+	X(gpu_signal_round, 59886 * BF_NS, FITTED, "put plus signal by the proxy, both ways") \
+	X(gpu_scalar_round, 51156 * BF_NS, FITTED, "scalar put, both ways") \
+	X(gpu_warp_message, 140 * BF_NS, FITTED, "warps of 20 blocks that post: from one message to the next") \
+	X(dispatch_deepep, 13824 * BF_NS, FITTED, "MoE dispatch with DeepEP's posting: counting, barrier, what is not posting") \
+	X(dispatch_puts, 53641 * BF_NS, FITTED, "the same with NVSHMEM's puts") \
+	X(dispatch_packed, 31172 * BF_NS, FITTED, "the same when tokens are packed first") \
+	X(dispatch_proxy, 167175 * BF_NS, FITTED, "the same by the CPU proxy") \
 	/* Other parts of the machine. */ \
-	X(far_socket, 200 * BF_NS, FITTED, "one way more between the sockets of a host") \
-	X(gpu_path_rate, 65000, FITTED, "1 KiB that a NIC reads from GPU memory over sockets") \
-	X(gpu_path_late, 500 * BF_NS, FITTED, "what such a read takes more than one of host memory") \
+	X(far_socket, 188 * BF_NS, FITTED, "one way more between the sockets of a host") \
+	X(gpu_path_late, 559 * BF_NS, FITTED, "what such a read takes more than one of host memory") \
 	/* Expert parallelism: phases that SMs and NVLink do. */ \
-	X(ep_base, 12000 * BF_NS, FITTED, "low-latency dispatch or combine: what no byte takes") \
+	X(ep_base, 4436 * BF_NS, FITTED, "low-latency dispatch or combine: what no byte takes") \
 	X(ep_peer, 250 * BF_NS, FITTED, "for each rank of it") \
-	X(ep_local, 10300, FITTED, "1 KiB that stays in the node, low-latency kernels") \
-	X(ep_remote, 22500, FITTED, "1 KiB that leaves it: links, imbalance and kernel together, at 400 Gb/s") \
-	X(ep_normal_local, 6600, FITTED, "1 KiB over NVLink or xGMI, normal kernels") \
-	X(ep_normal_remote, 22600, FITTED, "1 KiB over the NIC, normal kernels, at 400 Gb/s") \
+	X(ep_local, 8365, FITTED, "1 KiB that stays in the node, low-latency kernels") \
+	X(ep_remote, 22483, FITTED, "1 KiB that leaves it: links, imbalance and kernel together, at 400 Gb/s") \
+	X(ep_mori, 532, FITTED, "MORI's low-latency kernels take so many thousandths of DeepEP's") \
+	X(ep_normal_remote, 23256, FITTED, "1 KiB over the NIC, normal kernels, at 400 Gb/s") \
 	/* NVMe. */ \
 	X(fio_sync, 2500 * BF_NS, FITTED, "fio's and the kernel's share of one request at depth 1") \
 	X(fio_async, 500 * BF_NS, FITTED, "of one of many: submission; as much behind its completion") \
-	X(spdk_io, 36 * BF_NS, FITTED, "SPDK's share of one request, submission; as much behind its completion") \
-	X(gpu_nvme, 20000 * BF_NS, FITTED, "a GPU thread's share of a lone request (rocm-xio)") \
+	X(spdk_io, 36101, FITTED, "SPDK's share of one request, submission; as much behind its completion") \
+	X(gpu_nvme, 16900 * BF_NS, FITTED, "a GPU thread's share of a lone request (rocm-xio)") \
 	X(gpu_nvme_batch, 1000 * BF_NS, FITTED, "of each of a batch") \
 	X(bam_io, 100 * BF_NS, FITTED, "BaM: from one request to the next, all threads of the GPU") \
-	X(gpu_bell, 150 * BF_NS, FITTED, "a GPU thread's fence and doorbell store, beside the link") \
+	X(gpu_bell, 233 * BF_NS, FITTED, "a GPU thread's fence and doorbell store, beside the link") \
 	/* SDMA. */ \
-	X(rocr_copy, 4300 * BF_NS, FITTED, "ROCr: submission and signal of a copy, beside the engine") \
+	X(rocr_copy, 4202 * BF_NS, FITTED, "ROCr: submission and signal of a copy, beside the engine") \
 	X(hip_copy, 60000 * BF_NS, FITTED, "hipMemcpy2DAsync and synchronisation") \
-	X(hip_row, 6000 * BF_NS, FITTED, "of each row where rows are copied one by one") \
-	X(dma_control, 350 * BF_NS, FITTED, "host puts packets into a ring") \
+	X(hip_row, 6471 * BF_NS, FITTED, "of each row where rows are copied one by one") \
+	X(dma_control, 280 * BF_NS, FITTED, "host puts packets into a ring") \
 	X(dma_schedule, 2600 * BF_NS, FITTED, "doorbell to the engine's first packet") \
-	X(dma_sync, 2700 * BF_NS, FITTED, "the engine's signal seen by the host") \
-	X(dma_each, 900 * BF_NS, FITTED, "host: each further engine that is launched and waited for") \
+	X(dma_sync, 2168 * BF_NS, FITTED, "the engine's signal seen by the host") \
+	X(dma_each, 2282 * BF_NS, FITTED, "host: each further engine that is launched and waited for") \
 	/* The processor's way into a BAR. */ \
-	X(bar_store, 88 * BF_NS, FITTED, "a call that copies to a write-combined BAR") \
-	X(bar_load, 950 * BF_NS, FITTED, "a call that copies from one") \
-	X(bar_line, 55 * BF_NS, FITTED, "and each 32 bytes of it") \
+	X(bar_store, 90200, FITTED, "a call that copies to a write-combined BAR") \
+	X(bar_load, 1151 * BF_NS, FITTED, "a call that copies from one") \
+	X(bar_line, 54912, FITTED, "and each 32 bytes of it") \
 	X(gpu_load, 100 * BF_NS, FITTED, "a GPU thread's load or fence over PCIe, beside the link") \
-	X(gpu_spin, 500 * BF_NS, FITTED, "a GPU thread sees a word change in its memory and answers") \
+	X(gpu_spin, 653 * BF_NS, FITTED, "a GPU thread sees a word change in its memory and answers") \
 	X(gpu_store, 32 * BF_NS, SOURCED, "a GPU thread's store without a fence: gpu_access_time of loom-motivation-experiments")
 /* clang-format on */
 

@@ -31,7 +31,7 @@ static bool read_work(struct bf_timing_trial *t, struct work *w)
 static int nic_rate(struct bf_timing_trial *t, const struct work *w, double *ps_per_kib)
 {
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	uint64_t ps;
 	int rc;
 
@@ -44,7 +44,7 @@ static int nic_rate(struct bf_timing_trial *t, const struct work *w, double *ps_
 	run.interval_ps = BF_NS;
 	run.gpu_data = run.gpu_queue = true;
 	run.blueflame = false;
-	rc = bf_rdma_interval(&run, &ps, t->err);
+	rc = bf_perf_interval(&run, &ps, t->err);
 	*ps_per_kib = (double)ps * 1024 / w->token_bytes;
 	return rc;
 }
@@ -58,6 +58,8 @@ static int low_latency(struct bf_timing_trial *t, const struct work *w, double n
 
 	*ps = (double)sw->ep_base + (double)sw->ep_peer * w->ranks + bytes * stay / 1024 * (double)sw->ep_local +
 	      bytes * (1 - stay) / 1024 * nic_ps * (double)sw->ep_remote / 20480;
+	if (bf_figure_says(t->figure->source, "mori"))
+		*ps *= (double)sw->ep_mori / 1000;
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 
 #include "tools/timing/trial_internal.h"
 
-#define MESSAGES_MOST 1024u /* of a batch that is run; what is larger is as many times longer behind its first half */
+#define MESSAGES_MOST 512u /* of a batch that is run; what is larger is as many times longer behind its first half */
 
 static uint64_t post_time(const struct bf_timing_trial *t)
 {
@@ -14,7 +14,7 @@ static uint64_t post_time(const struct bf_timing_trial *t)
 	return bf_figure_says(t->figure->op, "one thread") ? sw->gpu_post_thread : sw->gpu_post_warp;
 }
 
-static bool machine(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct bf_rdma_run *run)
+static bool machine(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct bf_perf_run *run)
 {
 	if (!bf_trial_nic(t, nic, run))
 		return false;
@@ -29,13 +29,13 @@ static bool machine(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, stru
 static int put_latency(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	uint64_t ps;
 	int rc;
 
 	if (!machine(t, &nic, &run))
 		return 0;
-	rc = bf_rdma_completion(&run, &ps, t->err);
+	rc = bf_perf_completion(&run, &ps, t->err);
 	return rc ? rc : bf_trial_time(t, BF_TRIAL_RUN, (double)ps);
 }
 
@@ -43,16 +43,16 @@ static int get_latency(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	uint64_t ps;
 	int rc;
 
 	if (!machine(t, &nic, &run))
 		return 0;
-	run.op = BF_RDMA_READ;
+	run.op = BF_PERF_READ;
 	run.size = 8;
 	run.post_ps = sw->gpu_scalar_get;
-	rc = bf_rdma_completion(&run, &ps, t->err);
+	rc = bf_perf_completion(&run, &ps, t->err);
 	ps += t->figure->size > 8 ? (t->figure->size / 8 - 1) * sw->gpu_scalar_more : 0;
 	return rc ? rc : bf_trial_time(t, t->figure->size > 8 ? BF_TRIAL_PHASES : BF_TRIAL_RUN, (double)ps);
 }
@@ -67,7 +67,7 @@ static int round_trip(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	uint64_t ps, first;
 	int rc;
 
@@ -76,30 +76,30 @@ static int round_trip(struct bf_timing_trial *t)
 				     (double)(sw->gpu_scalar_round + t->figure->size / 4 * sw->gpu_scalar_put));
 	if (!machine(t, &nic, &run))
 		return 0;
-	rc = bf_rdma_completion(&run, &ps, t->err);
+	rc = bf_perf_completion(&run, &ps, t->err);
 	run.size = 8;
 	if (!rc)
-		rc = bf_rdma_completion(&run, &first, t->err);
+		rc = bf_perf_completion(&run, &first, t->err);
 	return rc ? rc : bf_trial_time(t, BF_TRIAL_PHASES, (double)sw->gpu_signal_round + 2 * (double)(ps - first));
 }
 
 /* `n` messages: those that are too many to run are as long as the last ones that did. */
-static int batch_time(struct bf_timing_trial *t, const struct bf_rdma_run *run, uint64_t n, double *ps)
+static int batch_time(struct bf_timing_trial *t, const struct bf_perf_run *run, uint64_t n, double *ps)
 {
 	uint64_t whole, half;
 	uint32_t least = MESSAGES_MOST;
 	int rc;
 
-	while (least > 32 && (uint64_t)least * run->size > (32u << 20))
+	while (least > 32 && (uint64_t)least * run->size > (8u << 20))
 		least /= 2;
 	if (n <= least) {
-		rc = bf_rdma_batch(run, (uint32_t)n, &whole, t->err);
+		rc = bf_perf_batch(run, (uint32_t)n, &whole, t->err);
 		*ps = (double)whole;
 		return rc;
 	}
-	rc = bf_rdma_batch(run, least / 2, &half, t->err);
+	rc = bf_perf_batch(run, least / 2, &half, t->err);
 	if (!rc)
-		rc = bf_rdma_batch(run, least, &whole, t->err);
+		rc = bf_perf_batch(run, least, &whole, t->err);
 	*ps = (double)whole + (double)(whole - half) * (double)(n - least) / (least / 2.0);
 	return rc;
 }
@@ -129,7 +129,7 @@ static int block_puts(struct bf_timing_trial *t)
 	const struct bf_timing_software *sw = &t->model->sw;
 	const uint32_t blocks = blocks_of(t);
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	double software = (double)(sw->gpu_block_put + blocks * sw->gpu_block_more), wire;
 	uint64_t ps;
 	int rc;
@@ -139,7 +139,7 @@ static int block_puts(struct bf_timing_trial *t)
 	run.size = t->figure->size ? t->figure->size : 1u << 20;
 	run.depth = 16;
 	run.interval_ps = BF_NS;
-	rc = bf_rdma_interval(&run, &ps, t->err);
+	rc = bf_perf_interval(&run, &ps, t->err);
 	if (rc)
 		return rc;
 	wire = (double)ps;
@@ -156,7 +156,7 @@ static int posted_puts(struct bf_timing_trial *t)
 	const double target = bf_figure_condition_number(t->figure, "target_GBps", 0);
 	const uint32_t blocks = blocks_of(t);
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	double ps = 0;
 	int rc;
 
@@ -177,7 +177,7 @@ static int posted_puts(struct bf_timing_trial *t)
 static int warps_rate(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	uint64_t ps;
 	int rc;
 
@@ -186,7 +186,7 @@ static int warps_rate(struct bf_timing_trial *t)
 	run.qps = 24;
 	run.depth = 64;
 	run.interval_ps = t->model->sw.gpu_warp_message;
-	rc = bf_rdma_interval(&run, &ps, t->err);
+	rc = bf_perf_interval(&run, &ps, t->err);
 	return rc ? rc : bf_trial_rate(t, BF_TRIAL_RUN, (double)ps, (double)run.size);
 }
 
@@ -194,7 +194,7 @@ static int warps_rate(struct bf_timing_trial *t)
 static int ordered_puts(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	double ps;
 	int rc;
 
@@ -215,7 +215,7 @@ static int dispatch(struct bf_timing_trial *t)
 	const bool packed = bf_figure_says(t->figure->op, "packed");
 	const uint64_t ranks = t->figure->ranks ? t->figure->ranks : 8;
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	uint64_t messages = (uint64_t)(tokens * topk), rest;
 	double ps;
 	int rc;

@@ -31,6 +31,6 @@ bool bf_trial_says(const struct bf_timing_trial *t, const char *word);
 bool bf_trial_condition(const struct bf_timing_trial *t, const char *name, const char *word);
 
 /* NIC, link and placement of the figure's machine. False: it cannot be run, and t->why says why. */
-bool bf_trial_nic(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct bf_rdma_run *run);
+bool bf_trial_nic(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct bf_perf_run *run);
 
 #endif

@@ -49,7 +49,7 @@ static uint32_t mtu_of(const char *hw)
 	return 5;
 }
 
-bool bf_trial_nic(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct bf_rdma_run *run)
+bool bf_trial_nic(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct bf_perf_run *run)
 {
 	const struct bf_timing_model *m = t->model;
 	const char *hw = t->figure->hardware, *foreign = foreign_part(hw);
@@ -68,7 +68,7 @@ bool bf_trial_nic(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct
 		nic->port_ps_per_kib = (uint64_t)(8192e3 / rate);
 	else if (bf_figure_says(hw, "HDR"))
 		nic->port_ps_per_kib = 40960;
-	*run = (struct bf_rdma_run){ .nic = nic,
+	*run = (struct bf_perf_run){ .nic = nic,
 				     .size = t->figure->size,
 				     .qps = 1,
 				     .depth = 1,
@@ -83,10 +83,9 @@ bool bf_trial_nic(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct
 	/* The GPU: on the other socket, or beside the NIC. */
 	if (bf_trial_says(t, "different sockets") || bf_trial_says(t, "socket 1")) {
 		nic->pcie.vram_ps += m->sw.gpu_path_late;
-		nic->pcie.vram_ps_per_kib = m->sw.gpu_path_rate;
 	}
 	if (bf_figure_says(hw, "virtual machine")) {
-		nic->port_latency_ps += m->sw.vm_extra / 2;
+		nic->pcie.mem_ps += m->sw.vm_extra;
 		run->interval_ps = m->sw.vm_interval;
 	} else if (!bf_figure_says(hw, "ConnectX") && bf_figure_says(hw, "InfiniBand")) {
 		run->interval_ps = m->sw.vm_interval;
@@ -96,22 +95,22 @@ bool bf_trial_nic(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct
 	return true;
 }
 
-static enum bf_timing_rdma_op op_of(const char *op)
+static enum bf_perf_op op_of(const char *op)
 {
 	if (bf_figure_says(op, "FETCH") || bf_figure_says(op, "atomic") || bf_figure_says(op, "FAA"))
-		return BF_RDMA_FETCH_ADD;
+		return BF_PERF_FETCH_ADD;
 	if (bf_figure_says(op, "READ"))
-		return BF_RDMA_READ;
+		return BF_PERF_READ;
 	if (bf_figure_says(op, "immediate"))
-		return BF_RDMA_WRITE_IMM;
-	return bf_figure_says(op, "SEND") ? BF_RDMA_SEND : BF_RDMA_WRITE;
+		return BF_PERF_WRITE_IMM;
+	return bf_figure_says(op, "SEND") ? BF_PERF_SEND : BF_PERF_WRITE;
 }
 
 /* perftest's latencies: a full round for what pulls, half of one for what pushes. */
 static int latency(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	uint64_t ps;
 	int rc;
 
@@ -121,17 +120,17 @@ static int latency(struct bf_timing_trial *t)
 		return 0;
 	run.op = op_of(t->figure->op);
 	run.inline_max = run.gpu_data ? 0 : (uint32_t)bf_figure_condition_number(t->figure, "inline_threshold", INLINE);
-	if (run.op == BF_RDMA_READ || run.op == BF_RDMA_FETCH_ADD)
-		rc = bf_rdma_completion(&run, &ps, t->err);
+	if (run.op == BF_PERF_READ || run.op == BF_PERF_FETCH_ADD)
+		rc = bf_perf_completion(&run, &ps, t->err);
 	else
-		rc = bf_rdma_half_round(&run, &ps, t->err);
+		rc = bf_perf_half_round(&run, &ps, t->err);
 	return rc ? rc : bf_trial_time(t, BF_TRIAL_RUN, (double)ps);
 }
 
 static int stream(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	uint64_t ps;
 	int rc;
 
@@ -142,11 +141,11 @@ static int stream(struct bf_timing_trial *t)
 	run.op = op_of(t->figure->op);
 	run.qps = t->figure->qps ? (uint32_t)t->figure->qps : 1;
 	run.depth = t->figure->depth ? (uint32_t)t->figure->depth : DEPTH;
-	if (run.op == BF_RDMA_FETCH_ADD && run.depth > ATOMIC_DEPTH)
+	if (run.op == BF_PERF_FETCH_ADD && run.depth > ATOMIC_DEPTH)
 		run.depth = ATOMIC_DEPTH;
 	if (run.qps > 256 || run.depth > 4096)
 		return bf_trial_cannot(t, "%u queue pairs of depth %u", run.qps, run.depth);
-	rc = bf_rdma_interval(&run, &ps, t->err);
+	rc = bf_perf_interval(&run, &ps, t->err);
 	return rc ? rc : bf_trial_rate(t, BF_TRIAL_RUN, (double)ps, (double)t->figure->size);
 }
 
@@ -154,7 +153,7 @@ static int stream(struct bf_timing_trial *t)
 static int most_messages(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	uint64_t ps;
 	int rc;
 
@@ -164,7 +163,7 @@ static int most_messages(struct bf_timing_trial *t)
 	run.qps = t->figure->qps ? (uint32_t)t->figure->qps : 32;
 	run.depth = 64;
 	run.interval_ps = BF_NS;
-	rc = bf_rdma_interval(&run, &ps, t->err);
+	rc = bf_perf_interval(&run, &ps, t->err);
 	return rc ? rc : bf_trial_rate(t, BF_TRIAL_RUN, (double)ps, (double)run.size);
 }
 
@@ -172,7 +171,7 @@ static int mpi(struct bf_timing_trial *t)
 {
 	const struct bf_timing_software *sw = &t->model->sw;
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	uint64_t ps;
 	int rc;
 
@@ -180,10 +179,10 @@ static int mpi(struct bf_timing_trial *t)
 		return bf_trial_cannot(t, "no size");
 	if (!bf_trial_nic(t, &nic, &run))
 		return 0;
-	run.op = BF_RDMA_SEND;
+	run.op = BF_PERF_SEND;
 	run.inline_max = 64;
 	run.post_ps += sw->mpi_way + sw->mpi_copy * run.size / 1024;
-	rc = bf_rdma_half_round(&run, &ps, t->err);
+	rc = bf_perf_half_round(&run, &ps, t->err);
 	return rc ? rc : bf_trial_time(t, BF_TRIAL_RUN, (double)ps);
 }
 
@@ -191,7 +190,7 @@ static int mpi(struct bf_timing_trial *t)
 static int transfer(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	uint64_t ps;
 	int rc;
 
@@ -203,7 +202,7 @@ static int transfer(struct bf_timing_trial *t)
 		return 0;
 	run.op = op_of(t->figure->op);
 	run.post_ps = t->model->sw.script_post;
-	rc = bf_rdma_completion(&run, &ps, t->err);
+	rc = bf_perf_completion(&run, &ps, t->err);
 	if (rc)
 		return rc;
 	return strstr(t->figure->metric, "bandwidth") ? bf_trial_rate(t, BF_TRIAL_RUN, (double)ps, (double)run.size)
@@ -214,7 +213,7 @@ static int transfer(struct bf_timing_trial *t)
 static int post_to_cqe(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	uint64_t ps;
 	int rc;
 
@@ -224,7 +223,7 @@ static int post_to_cqe(struct bf_timing_trial *t)
 	run.gpu_source = bf_trial_condition(t, "payload_source", "GPU");
 	run.inline_max = bf_trial_condition(t, "payload_source", "inline") ? INLINE : 0;
 	run.blueflame = !bf_trial_condition(t, "doorbell", "BlueFlame off");
-	rc = bf_rdma_completion(&run, &ps, t->err);
+	rc = bf_perf_completion(&run, &ps, t->err);
 	return rc ? rc : bf_trial_time(t, BF_TRIAL_RUN, (double)ps);
 }
 
@@ -232,14 +231,14 @@ static int post_to_cqe(struct bf_timing_trial *t)
 static int proxy(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
-	struct bf_rdma_run run;
+	struct bf_perf_run run;
 	uint64_t ps;
 	int rc;
 
 	if (!bf_trial_nic(t, &nic, &run))
 		return 0;
 	run.gpu_source = true;
-	rc = bf_rdma_completion(&run, &ps, t->err);
+	rc = bf_perf_completion(&run, &ps, t->err);
 	if (!rc && strstr(t->figure->metric, "put"))
 		ps += t->model->sw.proxy_hop;
 	return rc ? rc : bf_trial_time(t, BF_TRIAL_RUN, (double)ps);

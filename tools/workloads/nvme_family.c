@@ -91,7 +91,17 @@ static const struct {
 
 static const struct bf_nvme_profile *const *profiles(void)
 {
-	static const struct bf_nvme_profile *const all[] = { &bf_nvme_970pro, &bf_nvme_instant, NULL };
+	static const struct bf_nvme_profile *const all[] = { &bf_nvme_970pro,
+							     &bf_nvme_980pro,
+							     &bf_nvme_pm1733,
+							     &bf_nvme_optane,
+							     &bf_nvme_p3700,
+							     &bf_nvme_m9100,
+							     &bf_nvme_p4510,
+							     &bf_nvme_sn850x,
+							     &bf_nvme_mtr,
+							     &bf_nvme_instant,
+							     NULL };
 
 	return all;
 }
@@ -126,7 +136,7 @@ static int parse_profile(const char *text, struct bf_nvme_profile *out, struct b
 		p++;
 	if (!*p)
 		return bf_fail(err, -EINVAL,
-			       "--profile: there is no NVMe profile \"%.*s\"; there are 970pro and instant", (int)len,
+			       "--profile: there is no NVMe profile \"%.*s\"; `belfry run --list` shows all", (int)len,
 			       text);
 	*out = **p;
 	for (text += len; *text; text += len) {

@@ -8,7 +8,10 @@
 
 #include "sim/member.h"
 
-static const struct bf_mlx5_profile *const profiles[] = { &bf_mlx5_cx7, &bf_mlx5_cx6, &bf_mlx5_cx8, NULL };
+static const struct bf_mlx5_profile *const profiles[] = { &bf_mlx5_cx7,       &bf_mlx5_cx6,
+							  &bf_mlx5_cx8,       &bf_mlx5_cx5_timed,
+							  &bf_mlx5_cx6_timed, &bf_mlx5_cx7_timed,
+							  &bf_mlx5_cx8_timed, NULL };
 
 const struct bf_mlx5_profile *const *bf_profiles(void)
 {
@@ -47,6 +50,8 @@ static const struct field fields[] = {
 	FIELD(wqe_ps, 0, TIME_MAX),
 	FIELD(packet_tx_ps, 0, TIME_MAX),
 	FIELD(packet_rx_ps, 0, TIME_MAX),
+	FIELD(answer_ps, 0, TIME_MAX),
+	FIELD(gather_window, 0, 1u << 16),
 	FIELD(ack_delay_ps, 0, TIME_MAX),
 	FIELD(ack_every, 1, 1u << 16),
 	FIELD(fetch_wqebbs, 1, 1u << 10),

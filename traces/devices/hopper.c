@@ -14,6 +14,7 @@ static const struct bf_life_row waits_rows[] = {
 static const struct bf_life waits = {
 	.name = "barrier waits",
 	.points = { "park", "wake" },
+	.basis = { [1] = BF_TIME_MEASURED }, /* models/hopper/profile.c */
 	.rows = waits_rows,
 };
 
@@ -27,6 +28,7 @@ static const struct bf_life_row copies_rows[] = {
 static const struct bf_life copies = {
 	.name = "bulk copies",
 	.points = { "issue", "read", "end" },
+	.basis = { [1] = BF_TIME_MEASURED, BF_TIME_MEASURED }, /* likewise */
 	.rows = copies_rows,
 };
 

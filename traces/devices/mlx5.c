@@ -73,6 +73,8 @@ static const struct bf_life_end sends_ends[] = {
 static const struct bf_life sends = {
 	.name = "mlx5 send",
 	.points = { "reserve", "build", "publish", "ring", "doorbell", "fetch", "start", "done", "completion", "seen" },
+	/* Threads of a GPU have an H200's costs (sim/view_cost.c); the rest is PCIe, the device and the network. */
+	.basis = { [1] = BF_TIME_MEASURED, BF_TIME_MEASURED, BF_TIME_MEASURED, [9] = BF_TIME_MEASURED },
 	.rows = sends_rows,
 	.wrap = 65536,
 	.device_last = DONE,
@@ -158,11 +160,15 @@ static const struct bf_entry_row entries[] = {
 	{ .type = NULL },
 };
 
+/* models/mlx5/profile_timed.c */
+static const char *const fitted[] = { "cx5-timed", "cx6-timed", "cx7-timed", "cx8-timed", NULL };
+
 extern const struct bf_device bf_device_mlx5;
 const struct bf_device bf_device_mlx5 = {
 	.name = "mlx5",
 	.summary = "ConnectX",
 	.lives = lives,
+	.fitted = fitted,
 	.families = families,
 	.timeline = timeline,
 	.signals = signals,

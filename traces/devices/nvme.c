@@ -102,6 +102,8 @@ static const struct bf_life_end commands_ends[] = {
 static const struct bf_life commands = {
 	.name = "nvme",
 	.points = { "build", "ring", "doorbell", "fetch", "start", "completion", "seen" },
+	/* Threads of a GPU: sim/view_cost.c. A command is its medium's time, for which a data sheet stands. */
+	.basis = { [1] = BF_TIME_MEASURED, [5] = BF_TIME_SOURCED, BF_TIME_MEASURED },
 	.rows = commands_rows,
 	.slots = "entries",
 	.prefix = "sq",
@@ -159,11 +161,15 @@ static const struct bf_entry_row entries[] = {
 	{ .type = NULL },
 };
 
+/* models/nvme/profile_timed.c */
+static const char *const fitted[] = { "980pro", "optane", "p3700", "m9100", "mtr-slc", NULL };
+
 extern const struct bf_device bf_device_nvme;
 const struct bf_device bf_device_nvme = {
 	.name = "nvme",
 	.summary = "NVMe controller",
 	.lives = lives,
+	.fitted = fitted,
 	.families = families,
 	.timeline = timeline,
 	.signals = signals,

@@ -74,6 +74,7 @@ static const struct bf_life_end packets_ends[] = {
 static const struct bf_life packets = {
 	.name = "sdma",
 	.points = { "reserve", "ring", "doorbell", "fetch", "dispatch", "done", "retire" },
+	.basis = { [1] = BF_TIME_MEASURED }, /* sim/view_cost.c */
 	.rows = packets_rows,
 	.device_last = DISPATCH, /* not every packet moves bytes */
 	.prefix = "q",
@@ -131,11 +132,15 @@ static const struct bf_entry_row entries[] = {
 	{ .type = NULL },
 };
 
+/* models/sdma/profile_timed.c */
+static const char *const fitted[] = { "mi50", "mi200", "mi300x", "mi350x", NULL };
+
 extern const struct bf_device bf_device_sdma;
 const struct bf_device bf_device_sdma = {
 	.name = "sdma",
 	.summary = "SDMA copy engine",
 	.lives = lives,
+	.fitted = fitted,
 	.families = families,
 	.busy = busy,
 	.timeline = timeline,

@@ -252,6 +252,7 @@ static int queue_of(struct bf_stages *s, const struct type *k, uint32_t n, const
 		q->q.kind = life->name;
 		while (q->q.nstages < BF_STAGES_MAX && life->points[q->q.nstages]) {
 			q->q.stage[q->q.nstages] = life->points[q->q.nstages];
+			q->q.basis[q->q.nstages] = life->basis[q->q.nstages];
 			q->q.nstages++;
 		}
 	}

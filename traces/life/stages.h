@@ -22,6 +22,7 @@ struct bf_stage_queue {
 	const char *kind; /* the life's name */
 	uint32_t nstages;
 	const char *stage[BF_STAGES_MAX];   /* what happens at its end: "reserve", "build", ... */
+	uint8_t basis[BF_STAGES_MAX];       /* enum bf_time_basis */
 	struct bf_hist hist[BF_STAGES_MAX]; /* ps; the first is empty: nothing was before */
 	struct bf_hist whole;               /* first to last point of entries that came to their end */
 	uint64_t entries, unfinished;       /* unfinished: the trace ends before they do */

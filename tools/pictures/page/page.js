@@ -454,6 +454,7 @@ function drawFindings() {
 function drawStatistics() {
 	const box = $("statistics");
 	if (!data.queues.length && !data.engines.length) add(box, make("p", "The trace has no entry to follow through a queue, and no engine."));
+	if (data.stands_on) add(box, make("p", "What these times stand on: constants that are " + Object.entries(data.stands_on).map(([k, v]) => k + " " + Math.round(v) + " %").join(", ")));
 	for (const q of data.queues) {
 		const table = make("table"), head = make("tr");
 		add(box, make("h2", q.name + " (" + q.kind + "): " + q.entries + " entries" + (q.unfinished ? ", " + q.unfinished + " unfinished" : "")));
