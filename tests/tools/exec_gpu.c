@@ -106,6 +106,7 @@ static void connect_self(void)
 	     "RTS");
 }
 
+static int unfenced;    /* the kernel lacks its fences */
 static uint32_t posted; /* entries of 64 bytes, one each */
 
 static void complete(void)
@@ -113,7 +114,7 @@ static void complete(void)
 	struct ibv_wc wc;
 	int n = 0;
 
-	for (int ms = 0; !n && ms < 20000; ms++) {
+	for (int ms = 0; !n && ms < (unfenced ? 300 : 20000); ms++) {
 		for (int i = 0; !n && i < 1000; i++)
 			n = ibv_poll_cq(cq, 1, &wc);
 		if (!n)
@@ -228,20 +229,22 @@ static void test_nobodys(void)
 	cuda.release(gpu);
 }
 
-/* A kernel that posts: the entry is there, it fills the data, publishes the count and rings. */
-static const char post[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
-			   ".visible .entry post(.param .u64 data, .param .u64 record, .param .u32 count,\n"
-			   "	.param .u64 reg, .param .u64 ctrl)\n"
-			   "{\n"
-			   "	.reg .b32 %r<3>;\n	.reg .b64 %rd<5>;\n"
-			   "	ld.param.u64 %rd1, [data];\n	ld.param.u64 %rd2, [record];\n"
-			   "	ld.param.u32 %r1, [count];\n	ld.param.u64 %rd3, [reg];\n"
-			   "	ld.param.u64 %rd4, [ctrl];\n"
-			   "	mov.u32 %r2, 0x12345678;\n	st.global.u32 [%rd1], %r2;\n"
-			   "	fence.acq_rel.sys;\n	st.relaxed.sys.global.u32 [%rd2], %r1;\n"
-			   "	fence.acq_rel.sys;\n	st.mmio.relaxed.sys.global.u64 [%rd3], %rd4;\n"
-			   "	ret;\n}\n";
+/*
+ * A kernel that posts: the entry is there, it fills the data, publishes the count and rings. FENCE stands where fences
+ * belong.
+ */
+#define POST(fence)                                                                                                    \
+	".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"post.cu\"\n"                                         \
+	".visible .entry post(.param .u64 data, .param .u64 record, .param .u32 count,\n"                              \
+	"	.param .u64 reg, .param .u64 ctrl)\n"                                                                        \
+	"{\n	.reg .b32 %r<3>;\n	.reg .b64 %rd<5>;\n	.loc 1 10 1\n"                                                     \
+	"	ld.param.u64 %rd1, [data];\n	ld.param.u64 %rd2, [record];\n	ld.param.u32 %r1, [count];\n"                    \
+	"	ld.param.u64 %rd3, [reg];\n	ld.param.u64 %rd4, [ctrl];\n"                                                    \
+	"	mov.u32 %r2, 0x12345678;\n	.loc 1 11 1\n	st.global.u32 [%rd1], %r2;\n" fence                    \
+	"	.loc 1 12 1\n	st.relaxed.sys.global.u32 [%rd2], %r1;\n" fence                                        \
+	"	.loc 1 13 1\n	st.mmio.relaxed.sys.global.u64 [%rd3], %rd4;\n	ret;\n}\n"
 
+static const char post[] = POST("	fence.acq_rel.sys;\n"), post_unfenced[] = POST("");
 static void test_kernel(const struct mlx5dv_qp *dv)
 {
 	int (*load_data)(void **module, const void *image), (*get)(void **f, void *module, const char *name);
@@ -279,7 +282,7 @@ static void test_kernel(const struct mlx5dv_qp *dv)
 	wqe[11] = htobe32((uint32_t)gpu);
 	memcpy(&ctrl, wqe, 8);
 	NEED(!cuda.host_register(record, 4, 3), "the record is not registered");
-	NEED(!load_data(&module, post) && !get(&kernel, module, "post"), "a module");
+	NEED(!load_data(&module, unfenced ? post_unfenced : post) && !get(&kernel, module, "post"), "a module");
 	NEED(!launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "launch");
 	complete();
 	cuda.down(words, gpu, 8);
@@ -300,8 +303,9 @@ static void test_doorbell(void)
 	test_kernel(&dv);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	unfenced = argc > 1 && !strcmp(argv[1], "unfenced");
 	load();
 	connect_self();
 	test_memory();

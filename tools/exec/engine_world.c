@@ -176,7 +176,9 @@ static int open_trace(struct bf_engine *e)
 	put_meta(e, "seed", number);
 	put_meta(e, "doorbells", doorbells[e->opts.doorbells]);
 	put_meta(e, "faults", e->opts.faults);
-	rc = bf_stream_open(&e->sim->rec, &e->sim->now_ps, BF_CLASS_ALL, bf_trace_sink(e->trace));
+	/* Kernels have lines of their sources. */
+	rc = bf_stream_open(&e->sim->rec, &e->sim->now_ps, BF_CLASS_ALL | (e->opts.gpus ? BF_CLASS_WHERE : 0),
+			    bf_trace_sink(e->trace));
 	if (rc)
 		return bf_fail(&e->sim->error, rc, "cannot record: %s", e->trace_error.text);
 	bf_trace_keep(&e->keeper, e->sim, e->trace);
