@@ -273,6 +273,82 @@ static void test_streams(void)
 	cuda.unreg(handle);
 }
 
+/* ---- addresses and memory apart, by the driver ---- */
+
+struct properties {
+	unsigned type, handles;
+	struct {
+		unsigned type;
+		int id;
+	} where;
+	void *windows;
+	unsigned char flags[8];
+};
+
+struct access {
+	struct {
+		unsigned type;
+		int id;
+	} where;
+	unsigned flags;
+};
+
+#define SIZE (4u << 20)
+
+/* The same memory at two addresses, the second by a descriptor as another process would get it. */
+static void test_mappings(void)
+{
+	static struct fat fat;
+	static struct wrapper wrapper;
+	const struct properties what = { .type = 1, .handles = 1, .where = { 1, 0 } };
+	const struct access both = { { 1, 0 }, 3 };
+	void **handle = make(&fat, &wrapper, 0);
+	int (*reserve)(uint64_t *, size_t, size_t, uint64_t, unsigned long long);
+	int (*create)(uint64_t *, size_t, const struct properties *, unsigned long long);
+	int (*map)(uint64_t, size_t, size_t, uint64_t, unsigned long long), (*unmap)(uint64_t, size_t);
+	int (*access)(uint64_t, size_t, const struct access *, size_t), (*give_up)(uint64_t),
+	    (*unreserve)(uint64_t, size_t);
+	int (*send)(void *, uint64_t, int, unsigned long long), (*receive)(uint64_t *, void *, int);
+	const struct {
+		const char *name;
+		void *to;
+	} wanted[] = {
+		{ "cuMemAddressReserve", &reserve },
+		{ "cuMemCreate", &create },
+		{ "cuMemMap", &map },
+		{ "cuMemUnmap", &unmap },
+		{ "cuMemSetAccess", &access },
+		{ "cuMemRelease", &give_up },
+		{ "cuMemAddressFree", &unreserve },
+		{ "cuMemExportToShareableHandle", &send },
+		{ "cuMemImportFromShareableHandle", &receive },
+	};
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	uint64_t at, memory, again;
+	uint32_t host[N];
+	int fd;
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		void *found = dlsym(library, wanted[i].name);
+
+		NEED(found, wanted[i].name);
+		memcpy(wanted[i].to, &found, sizeof(found));
+	}
+	NEED(!reserve(&at, 1ull << 38, 0, 0, 0) && !create(&memory, SIZE, &what, 0), "256 GiB of addresses");
+	NEED(!map(at, SIZE, 0, memory, 0) && !access(at, SIZE, &both, 1), "a mapping");
+	NEED(!send(&fd, memory, 1, 0) && !receive(&again, (void *)(uintptr_t)fd, 1), "a descriptor");
+	NEED(!map(at + SIZE, SIZE, 0, again, 0) && !access(at + SIZE, SIZE, &both, 1), "a second mapping");
+	NEED(map(at, SIZE, 0, memory, 0) == 1, "a mapping over another");
+	NEED(!cuda.fill((void *)(uintptr_t)at, 0, SIZE), "cudaMemset");
+	NEED(!scale((void *)(uintptr_t)at, (void *)(uintptr_t)(at + SIZE - 4096), N, 128, NULL), "a launch");
+	NEED(!cuda.copy(host, (void *)(uintptr_t)(at + SIZE), sizeof(host), 2), "cudaMemcpy");
+	for (uint32_t i = 0; i < N; i++)
+		NEED(host[i] == i, "what the kernel stored, at the other address");
+	NEED(unreserve(at, 1ull << 38) == 1, "addresses in use are freed");
+	NEED(!unmap(at, 2 * SIZE) && !give_up(memory) && !give_up(again) && !unreserve(at, 1ull << 38), "release");
+	cuda.unreg(handle);
+}
+
 /* Only machine code: the launch fails, and says why. */
 static void test_no_ptx(void)
 {
@@ -319,6 +395,7 @@ int main(int argc, char **argv)
 	test_kernel(0);
 	test_kernel(1);
 	test_streams();
+	test_mappings();
 	test_no_ptx();
 	puts("ok cuda");
 	return 0;

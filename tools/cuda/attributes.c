@@ -39,8 +39,8 @@ static const struct {
 												    numbers */
 	{ 95, 1 },                                   /* cooperative launch */
 	{ 98, 0 },         { 99, 1 },                /* flush of remote writes; host register */
-	{ 100, 0 },        { 101, 0 },   { 102, 0 }, /* VMM: not there yet */
-	{ 103, 0 },        { 104, 0 },   { 105, 0 },          { 107, 0 }, { 108, 0 }, { 109, 0 }, { 110, 0 },
+	{ 100, 0 },        { 101, 0 },   { 102, 1 }, /* VMM */
+	{ 103, 1 },        { 104, 0 },   { 105, 0 },          { 107, 0 }, { 108, 0 }, { 109, 0 }, { 110, 1 },
 	{ 111, 1024 },                                                    /* reserved shared memory of a block */
 	{ 112, 0 },        { 113, 1 },   { 114, 0 },          { 115, 0 }, /* pools: not there yet */
 	{ 116, 1 },        { 117, 1 },   { 118, 100 },                    /* GPUDirect RDMA */

@@ -89,6 +89,7 @@ struct bf_cu_block {
 	uint64_t offset; /* in the device's file */
 	struct bf_cu_handle *handle;
 	bool read_only, sync;
+	bool given; /* MAPPED: to the GPUs */
 	void *pool;
 };
 
