@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """
-Mutation run: breaks the drivers' device code in one place at a time and looks whether belfry finds that out, and
+Mutation run: breaks the drivers' device and host code in one place at a time and looks whether belfry finds that out, and
 whether its rules name what was done.
 
 mutants.txt (or --places FILE) lists the places: a file, a function, what is replaced there by what, and the rules that
-may name it. Each mutant is compiled (only the objects that include the file), linked, and run through the battery of its
+may name it. Each mutant is compiled (only the objects that include the file, or the file itself), linked, and run through the battery of its
 workloads (mutants_battery.txt) until a run fails or `belfry lint` finds something in its trace, which the unchanged
 program must not do in the same run.
 
@@ -28,6 +28,7 @@ import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+LIBRARY = "CMakeFiles/belfry-objects.dir/"
 RUN_SECONDS = 1  # of the processor's time: a run that takes longer hangs
 
 # ---- the list of mutants ----
@@ -229,7 +230,8 @@ class Builder:
 
     def objects(self, path):
         """Of belfry, those that include the file; kernels for real threads do not run here."""
-        mine = tuple(os.path.join(self.build, d) for d in ("CMakeFiles/belfry.dir/", "tools/CMakeFiles/belfry-cli"))
+        mine = tuple(os.path.join(self.build, d) for d in (LIBRARY, "tools/CMakeFiles/belfry-tools.dir/",
+                                                           "tools/CMakeFiles/belfry-cli.dir/"))
         return sorted(o for o in self.deps.get(path, ()) if o.startswith(mine) and "_native" not in o)
 
     def make(self, mutant, text, folder, only):
@@ -241,25 +243,28 @@ class Builder:
         replaced, extra = {}, []
         for i, obj in enumerate(self.objects(mutant.path)):
             c = self.commands[obj]
-            if only and "/belfry.dir/" in obj and os.path.relpath(c["file"], ROOT) not in only:
+            if only and LIBRARY in obj and os.path.relpath(c["file"], ROOT) not in only:
                 continue
             out = os.path.join(folder, "%d.o" % i)
             words = [w for w in shlex.split(c["command"]) if w not in ("-Werror",) and not w.endswith("ccache")]
             words = [w if w not in ("-O3", "-O2") else "-O0" for w in words]
             words[words.index("-o") + 1] = out
             words[1:1] = ["-w", "-I" + folder]
+            # A source file of its own, not one that objects include.
+            words = [at if os.path.normpath(os.path.join(c["directory"], w)) == os.path.join(ROOT, mutant.path) else w
+                     for w in words]
             p = subprocess.run(words, cwd=c["directory"], capture_output=True, text=True)
             if p.returncode:
                 return None, p.stderr
-            if "/belfry.dir/" in obj:
-                extra.append(out)
+            if "/belfry-cli.dir/" not in obj:
+                extra.append(out)  # what stands in front of the archives takes the place of their members
             else:
                 replaced[os.path.relpath(obj, self.build)] = out
         os.unlink(at)
         belfry = os.path.join(folder, "belfry")
         words = [replaced.get(w, w) for w in self.link]
         words[words.index("-o") + 1] = belfry
-        lib = next(i for i, w in enumerate(words) if w.endswith("libbelfry.a"))
+        lib = next(i for i, w in enumerate(words) if w.endswith("libbelfry-tools.a"))
         words[lib:lib] = extra
         p = subprocess.run(words, cwd=self.build, capture_output=True, text=True)
         return (belfry, "") if p.returncode == 0 else (None, p.stderr)
