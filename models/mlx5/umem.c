@@ -1,4 +1,6 @@
 /* UMEMs: registered pages that rings and doorbell records lie in. */
+#include <inttypes.h>
+
 #include "models/mlx5/device_internal.h"
 
 #include <stdlib.h>
@@ -139,14 +141,25 @@ uint8_t bf_mlx5_buf_init(struct bf_mlx5 *dev, struct bf_mlx5_buf *b, bool valid,
 {
 	uint64_t align = len == BF_MLX5_DBR_BYTES ? len : BF_MLX5_WQEBB;
 	struct bf_mlx5_umem *u;
+	uint8_t status;
 
 	if (offset & (align - 1))
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM,
+				      "a ring or record at 0x%" PRIx64 ": must be a multiple of %" PRIu64, offset,
+				      align);
 	*b = (struct bf_mlx5_buf){ .at = offset };
 	if (!valid)
 		return BF_MLX5_CMD_OK;
 	u = bf_mlx5_umem_find(dev, id);
-	return u ? bf_mlx5_buf_in(b, u, offset, len) : BF_MLX5_CMD_BAD_RES;
+	if (!u)
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "umem 0x%x: there is no such memory", id);
+	status = bf_mlx5_buf_in(b, u, offset, len);
+	if (status)
+		bf_mlx5_refuse(dev, status,
+			       "%" PRIu64 " bytes at offset 0x%" PRIx64
+			       " of umem 0x%x: not aligned, or beyond its %" PRIu64,
+			       len, offset, id, u->size);
+	return status;
 }
 
 uint8_t bf_mlx5_buf_pages(const struct bf_mlx5_mail *m, struct bf_mlx5_buf *b, uint32_t log_page, uint32_t parts,

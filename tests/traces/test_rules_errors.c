@@ -2,6 +2,7 @@
 #include "traces/records/ibgda.h"
 #include "models/mlx5/prm.h"
 #include "models/mlx5/records.h"
+#include "models/nvme/records.h"
 #include "models/rdma/records.h"
 #include "sim/bytes.h"
 #include "tests/traces/rules_story.h"
@@ -149,6 +150,77 @@ START_TEST(completions_are_never_nothing)
 		STORY(&r.s, qp_state, r.qp, .qpn = QPN, .from = 3, .to = 6, .cause = 0);
 	STORY(&r.s, cqe, r.cq, .qpn = QPN, .index = 4, .opcode = 13, .syndrome = _i == 2 ? 0x10 : 0x05, .vendor = 0xf9);
 	story_ends(&r.s, _i == 1 ? NULL : "MLX5-ERROR-COMPLETION", "WQE 4 of QP 0x101 on PE 0 completed with syndrome");
+}
+END_TEST
+
+/* Set-up: rings that overlap, and those that lie side by side; a path without a time-out. */
+START_TEST(rings_that_overlap)
+{
+	static const struct {
+		uint64_t second;
+		const char *id;
+	} cases[] = { { 0x1000 + DEPTH * 64, NULL }, { 0x1000 + DEPTH * 64 - 64, "MLX5-RING-OVERLAP" } };
+	struct rig r;
+	uint32_t other;
+
+	begin(&r);
+	other = story_actor(&r.s, "queue", "nic0.qp0x102");
+	STORY(&r.s, qp_config, r.qp, .qpn = QPN, .sq = 0x1000, .sq_wqebbs = DEPTH);
+	STORY(&r.s, qp_config, other, .qpn = 0x102, .sq = cases[_i].second, .sq_wqebbs = DEPTH);
+	story_ends(&r.s, cases[_i].id, "the send ring of QP 0x102 on PE 0, 1024 bytes");
+}
+END_TEST
+
+START_TEST(completion_queues_that_overlap)
+{
+	struct rig r;
+	uint32_t other;
+
+	begin(&r);
+	other = story_actor(&r.s, "queue", "nic0.cq0x42");
+	STORY(&r.s, cq_config, r.cq, .cqn = 0x41, .cqes = 16, .cqe_size = 64);
+	STORY(&r.s, cq_config, other, .cqn = 0x42, .cqes = 16, .cqe_size = 64);
+	STORY(&r.s, cqe, r.cq, .qpn = QPN, .cqn = 0x41, .iova = 0x2000 + 3 * 64, .slot = 3);
+	STORY(&r.s, cqe, other, .qpn = QPN, .cqn = 0x42, .iova = _i ? 0x2000 + 16 * 64 : 0x2200, .slot = 0);
+	story_ends(&r.s, _i ? NULL : "MLX5-RING-OVERLAP", "the ring of CQ 0x42 on PE 0, 1024 bytes");
+}
+END_TEST
+
+START_TEST(nvme_queues_that_overlap)
+{
+	struct rig r;
+	uint32_t sq, cq;
+
+	story_begin(&r.s);
+	sq = story_actor(&r.s, "queue", "ssd0.sq1");
+	cq = story_actor(&r.s, "queue", "ssd0.cq1");
+	STORY(&r.s, nvme_queue, cq, .qid = 1, .cqid = 1, .base = 0x1000, .size = 64, .queue = 1, .flags = 1);
+	STORY(&r.s, nvme_queue, sq, .qid = 1, .cqid = 1, .base = _i ? 0x1400 : 0x1000, .size = 64, .flags = 1);
+	story_ends(&r.s, _i ? NULL : "NVME-QUEUE-OVERLAP", "SQ 1 was created at 0x1000 with 4096 bytes");
+}
+END_TEST
+
+START_TEST(never_sent_again)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, qp_path, r.qp, .qpn = QPN, .remote_qpn = 0x102, .ipv4 = 1, .remote_ipv4 = 2,
+	      .timeout = _i ? 14 : 0);
+	STORY(&r.s, wqe_fetch, r.qp, .qpn = QPN, .ctrl_qpn = QPN, .wqebbs = 1, .ds = 1);
+	story_ends(&r.s, _i ? NULL : "MLX5-NO-TIMEOUT", "never sends again");
+}
+END_TEST
+
+/* A responder's refusal, where the requester has no completion of its own. */
+START_TEST(a_refused_request)
+{
+	struct rig r;
+	uint32_t far;
+
+	far = connect(&r, 1024);
+	STORY(&r.s, qp_error, far, .qpn = 0x102, .side = 1, .psn = 7, .nak = 0x61, .why = "as it says");
+	story_ends(&r.s, "MLX5-REQUEST-REFUSED", "path MTU 1024 here, 4096 there");
 }
 END_TEST
 
@@ -418,6 +490,11 @@ int main(void)
 	tcase_add_loop_test(t, syndromes, 0, 6);
 	tcase_add_test(t, refusal_comes_first);
 	tcase_add_test(t, a_refused_command);
+	tcase_add_loop_test(t, rings_that_overlap, 0, 2);
+	tcase_add_loop_test(t, completion_queues_that_overlap, 0, 2);
+	tcase_add_loop_test(t, nvme_queues_that_overlap, 0, 2);
+	tcase_add_loop_test(t, never_sent_again, 0, 2);
+	tcase_add_test(t, a_refused_request);
 	tcase_add_loop_test(t, drives_that_were_traced, 0, 4);
 	tcase_add_loop_test(t, a_drive_that_says_nothing, 0, 2);
 	tcase_add_loop_test(t, both_ends_speak, 0, 3);

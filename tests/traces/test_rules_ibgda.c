@@ -4,6 +4,7 @@
 #include "models/mlx5/prm.h"
 #include "models/mlx5/records.h"
 #include "sim/bytes.h"
+#include "sim/records_io.h"
 #include "sim/records_agent.h"
 #include "tests/traces/rules_story.h"
 
@@ -87,6 +88,56 @@ static void quiet(struct rig *r, uint32_t who, uint64_t upto)
 {
 	STORY(&r->s, ibgda_quiet, who, .upto = upto, .qpn = QPN);
 }
+
+/* ---- where things lie ---- */
+
+#define SQ 0x100000ull
+#define RECORD 0x200000ull
+
+static void lay(struct rig *r, uint64_t index, uint64_t at)
+{
+	uint8_t ctrl[16] = { 0 };
+
+	ctrl[2] = (uint8_t)index;
+	bf_put_be24(ctrl + 4, QPN);
+	STORY_TAIL(&r->s, store, r->a, ctrl, 16, .va = at, .seq = 100 + index, .len = 16);
+	build(r, r->a, index, 1);
+}
+
+/* The base of the ring; its size, where the driver's is twice as large. */
+START_TEST(driver_and_device_see_another_ring)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, qp_config, r.queue, .qpn = QPN, .sq_wqebbs = DEPTH, .sq = SQ);
+	for (uint64_t i = 0; i < DEPTH + 2; i++)
+		lay(&r, i, SQ + (_i == 1 ? 1024 : 0) + i % (_i == 2 ? 2 * DEPTH : DEPTH) * 64);
+	story_ends(&r.s, _i ? "MLX5-RING-VIEW" : NULL, "base or size of the ring differ between driver and device");
+}
+END_TEST
+
+/* The device reads the record of the neighbour. */
+START_TEST(driver_and_device_see_another_record)
+{
+	const uint8_t stored[4] = { 0, 0, 0, 1 }, read[8] = { 0, 0, 0, 0, 0, 0, 0, (uint8_t)!_i };
+	struct rig r;
+
+	begin(&r);
+	reserve(&r, r.a, 0, 1);
+	build(&r, r.a, 0, 3);
+	publish(&r, r.a, 0, 1);
+	STORY_TAIL(&r.s, store, r.a, stored, 4, .va = RECORD + 4, .seq = 200, .len = 4);
+	post(&r, r.a, 0, 1);
+	STORY_TAIL(&r.s, dma_read, story_actor(&r.s, "device", "nic0"), read, 8, .va = RECORD + (_i ? 8 : 0), .len = 8,
+		   .done_ps = r.s.now + 1);
+	STORY(&r.s, dbrec, r.queue, .qpn = QPN, .producer = !_i, .doorbell = 1);
+	if (!_i)
+		execute(&r, 0, BF_MLX5_OP_NOP, 0);
+	polled(&r, r.a, !_i);
+	story_ends(&r.s, _i ? "MLX5-DBREC-VIEW" : NULL, "the device reads it at 0x20000c, where it says 0");
+}
+END_TEST
 
 /* ---- slots ---- */
 
@@ -391,6 +442,8 @@ int main(void)
 	SRunner *runner;
 	int failed;
 
+	tcase_add_loop_test(tc, driver_and_device_see_another_ring, 0, 3);
+	tcase_add_loop_test(tc, driver_and_device_see_another_record, 0, 2);
 	tcase_add_test(tc, slots_are_given_out_twice);
 	tcase_add_test(tc, an_entry_is_longer_than_its_slots);
 	tcase_add_test(tc, two_entries_are_laid_in_one_slot);

@@ -110,7 +110,7 @@ struct bf_finding {
 	char text[800];
 };
 
-#define BF_RULE_NETS 2u /* the highest `net` */
+#define BF_RULE_NETS 3u /* the highest `net` */
 
 struct bf_rule {
 	struct bf_rule_about about;

@@ -37,7 +37,7 @@ const struct bf_rule bf_rule_machine_cut = {
 		.twin = "run ibgda-put --messages 1000",
 	},
 	.rank = BF_RANK_NET + 1,
-	.net = 2,
+	.net = 3,
 	.needs = BF_SEES(agent_start),
 	.end = end,
 };

@@ -44,7 +44,7 @@ const struct bf_rule bf_rule_machine_stuck = {
 		.why = "It speaks where none of the other rules does, and each example that we have is known to one.",
 	},
 	.rank = BF_RANK_NET,
-	.net = 2,
+	.net = 3,
 	.needs = BF_SEES(agent_wait),
 	.end = end,
 };

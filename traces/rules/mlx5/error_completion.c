@@ -53,7 +53,7 @@ const struct bf_rule bf_rule_mlx5_error_completion = {
 		.why = "It speaks where none of the other rules does, and each error that a workload can have is known to one.",
 	},
 	.rank = BF_RANK_NET,
-	.net = 1,
+	.net = 2,
 	.records = BF_SEES(cqe),
 	.on = on,
 	.queue_bytes = sizeof(struct mine),

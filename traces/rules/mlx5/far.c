@@ -66,9 +66,10 @@ static const char *state_name(uint8_t state)
 	return state < BF_ARRAY_LEN(names) ? names[state] : "?";
 }
 
-static void compare(struct bf_finding *f, const struct bf_mlx5_queue *mine, const struct bf_mlx5_queue *theirs,
-		    const struct bf_rule_queue *queue)
+void bf_mlx5_compare(struct bf_finding *f, const struct bf_rule_queue *queue, const struct bf_rule_queue *far)
 {
+	const struct bf_mlx5_queue *mine = bf_mlx5_of(queue), *theirs = bf_mlx5_of(far);
+
 	if (!theirs->connected)
 		return;
 	if (theirs->remote_qpn != queue->number)
@@ -113,7 +114,7 @@ void bf_mlx5_say_far(struct bf_rules *r, struct bf_finding *f, struct bf_rule_qu
 	} else {
 		bf_finding_say(f, "recorded no packet that it refused or dropped");
 	}
-	compare(f, bf_mlx5_of(queue), theirs, queue);
+	bf_mlx5_compare(f, queue, far);
 }
 
 void bf_mlx5_dropped_for(struct bf_rule_run *r, const struct bf_seen *e, uint8_t why, const char *sentence)
@@ -131,4 +132,19 @@ void bf_mlx5_dropped_for(struct bf_rule_run *r, const struct bf_seen *e, uint8_t
 	bf_finding_say(f, "WQE %" PRIu64 " on %s failed with syndrome 15: %s", e->qp_error.index,
 		       bf_rule_actor(r->rules, e->actor), sentence);
 	bf_mlx5_say_far(r->rules, f, e->queue);
+}
+
+void bf_mlx5_drops_for(struct bf_rule_run *r, struct bf_rule_queue *queue, uint8_t why, const char *sentence)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_rule_queue *far = q->failed || !q->fetched ? NULL : bf_mlx5_far(r->rules, queue);
+	const struct bf_mlx5_answers *a = far ? &bf_mlx5_of(far)->answers : NULL;
+	struct bf_finding *f = a && a->drops && a->drop_why == why ? bf_rule_find(r, NULL, queue) : NULL;
+
+	if (!f)
+		return;
+	f->found.at_ps = a->drop_ps;
+	bf_finding_index(f, q->done);
+	bf_finding_say(f, "%s and what follows are sent in vain: %s", bf_mlx5_entry(queue, q->done).text, sentence);
+	bf_mlx5_say_far(r->rules, f, queue);
 }

@@ -10,6 +10,9 @@ void bf_mlx5_note_answer(struct bf_mlx5_queue *q, const struct bf_seen *e);
 /* The queue pair at the other end; NULL: the trace does not have it, or knows nothing of the connection. */
 struct bf_rule_queue *bf_mlx5_far(struct bf_rules *r, const struct bf_rule_queue *queue);
 
+/* Adds where the set-up of both ends of a connection disagrees. */
+void bf_mlx5_compare(struct bf_finding *f, const struct bf_rule_queue *mine, const struct bf_rule_queue *theirs);
+
 /* Adds to a finding about a requester's error what the other end recorded, and where both sides disagree. */
 void bf_mlx5_say_far(struct bf_rules *r, struct bf_finding *f, struct bf_rule_queue *queue);
 
@@ -18,5 +21,8 @@ void bf_mlx5_say_far(struct bf_rules *r, struct bf_finding *f, struct bf_rule_qu
  * (enum bf_rdma_drop); `sentence` says what that means.
  */
 void bf_mlx5_dropped_for(struct bf_rule_run *r, const struct bf_seen *e, uint8_t why, const char *sentence);
+
+/* The same at the end, for a queue pair that waits for an acknowledgement when nothing more comes. */
+void bf_mlx5_drops_for(struct bf_rule_run *r, struct bf_rule_queue *queue, uint8_t why, const char *sentence);
 
 #endif

@@ -172,7 +172,7 @@ static void learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64_
 }
 
 /* The driver says that it has stored record and doorbell: the store tells where the record lies. */
-static void find_dbrec(struct bf_rules *r, const struct bf_seen *e)
+static void find_dbrec(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
 {
 	for (uint32_t back = 0; back < 64; back++) {
 		const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), back);
@@ -182,7 +182,9 @@ static void find_dbrec(struct bf_rules *r, const struct bf_seen *e)
 		if (s->actor != e->actor || s->len != 4 || s->va % 8 != 4 ||
 		    bf_get_be16(s->bytes + 2) != (uint16_t)e->ibgda_post.dbrec)
 			continue;
-		learn_dbrec(r, e->queue, s->va - 4 * BF_MLX5_DBR_SND);
+		q->dbrec_stored = s->va;
+		if (!q->dbrec_ring)
+			learn_dbrec(r, e->queue, s->va - 4 * BF_MLX5_DBR_SND);
 		return;
 	}
 }
@@ -300,6 +302,23 @@ static void note_read(struct run *run, const struct bf_seen *e)
 	};
 }
 
+/* Where the send word of the record at hand was read; 0: not known for sure. */
+static uint64_t read_at(const struct run *run, const struct bf_seen *e)
+{
+	uint64_t at = 0;
+
+	for (uint32_t back = 1; back <= READS && back <= run->nreads; back++) {
+		const struct dbrec_read *d = &run->reads[(run->nreads - back) % READS];
+
+		if (d->done_ps != e->time_ps || d->pe != e->pe || d->producer != e->dbrec.producer)
+			continue;
+		if (at && at != d->va + 4 * BF_MLX5_DBR_SND)
+			return 0;
+		at = d->va + 4 * BF_MLX5_DBR_SND;
+	}
+	return at;
+}
+
 /* A record is read in one piece of eight bytes, and the device speaks of it the moment it has it. */
 static void note_dbrec(struct bf_rules *r, const struct run *run, struct bf_mlx5_queue *q, const struct bf_seen *e)
 {
@@ -311,6 +330,8 @@ static void note_dbrec(struct bf_rules *r, const struct run *run, struct bf_mlx5
 		    (q->dbrec_ring && q->dbrec_ring->va != d->va))
 			d = NULL;
 	}
+	if (!q->dbrec_read)
+		q->dbrec_read = read_at(run, e);
 	q->dbrec.set = true;
 	q->dbrec.at_ps = e->time_ps;
 	q->dbrec.sampled_ps = d ? d->sampled_ps : e->time_ps;
@@ -376,8 +397,8 @@ static void note_driver(struct bf_rules *r, struct bf_mlx5_queue *q, const struc
 		note_reserve(q, e);
 		break;
 	case BF_SEEN_ibgda_post:
-		if (!q->dbrec_ring)
-			find_dbrec(r, e);
+		if (!q->dbrec_stored)
+			find_dbrec(r, q, e);
 		if (e->ibgda_post.to > q->posted) {
 			q->posted = e->ibgda_post.to;
 			q->posted_ps = e->time_ps;
@@ -465,7 +486,7 @@ static void begin_at(struct bf_mlx5_queue *q, uint64_t index)
 static void note_reset(struct bf_mlx5_queue *q)
 {
 	begin_at(q, 0);
-	q->begins = true;
+	q->begins = q->was_reset = true;
 	q->failed = false;
 	q->error_syndrome = 0;
 	q->done_record = 0;
@@ -511,6 +532,8 @@ static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_
 		q->done += (uint16_t)(e->wqe_done.next - (uint16_t)q->done);
 		q->done_ps = e->time_ps;
 		q->done_record = e->number;
+		q->sent += !e->wqe_done.syndrome && e->wqe_done.opcode >= BF_MLX5_OP_RDMA_WRITE &&
+			   e->wqe_done.opcode <= BF_MLX5_OP_SEND_IMM;
 		break;
 	case BF_SEEN_cqe:
 		note_cqe(q, e);
@@ -520,7 +543,7 @@ static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_
 		bf_mlx5_note_answer(q, e);
 		break;
 	case BF_SEEN_request_done:
-		q->answers.taken = true;
+		q->answers.taken++;
 		break;
 	case BF_SEEN_rx_drop:
 	case BF_SEEN_nak_sent:
@@ -625,7 +648,8 @@ static void forget(void *facts)
 	R(poll_back) R(astray) R(proxy_idle) R(dbrec_still) R(leak) R(dc_key) R(dc_unknown) R(dc_contexts)             \
 	R(slot_shared) R(publish_count) R(not_published) R(entry_shape) R(get_early) R(ibuf_shared)                    \
 	R(no_quiet) R(dbrec_unfenced) R(remote_invalid) R(remote_operation) R(peer_state)                         \
-	R(peer_psn) R(peer_gone) R(error_completion) R(timeout_pending) R(command_refused)
+	R(peer_psn) R(peer_gone) R(error_completion) R(timeout_pending) R(command_refused) R(no_timeout) R(request_refused)                           \
+	R(ring_overlap) R(ring_view) R(dbrec_view)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;

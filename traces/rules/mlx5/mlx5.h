@@ -67,7 +67,8 @@ struct bf_mlx5_dbrec_store {
 
 /* What a queue pair recorded as the responder (far.c). */
 struct bf_mlx5_answers {
-	bool refused, taken; /* some request was carried out */
+	bool refused;
+	uint64_t taken; /* messages that were carried out */
 	uint8_t refused_nak, drop_why, drop_state, nak_syndrome;
 	uint32_t refused_psn, drop_psn, drop_expected, nak_psn;
 	uint64_t refused_ps, refused_record, drops, drop_ps, drop_record, naks;
@@ -107,7 +108,10 @@ struct bf_mlx5_queue {
 	uint32_t send_cqn, pd, remote_qpn, remote_ipv4, ipv4, max_reads, max_answers, retries, rnr_retries, timeout,
 	    mtu, access;
 	uint8_t state;
-	bool failed;  /* it has had an error */
+	bool failed;   /* it has had an error */
+	uint64_t sent; /* messages of its own, WRITE or SEND, that were acknowledged; none counts after a reset */
+	uint64_t dbrec_stored, dbrec_read; /* its send word: where the driver stores it, where the device reads it */
+	bool was_reset;
 	bool begins;  /* it was reset, and its driver has said nothing since */
 	bool moved;   /* its traffic goes by another one */
 	bool stopped; /* a command moved it to error: what is flushed then is no error */

@@ -1,9 +1,20 @@
 #include "traces/rules/mlx5/far.h"
 
+#define NO_QP "the other end has no such queue pair"
+#define OTHER "the other end is connected to somebody else"
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_NO_QP, "the other end has no such queue pair");
-	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_PEER, "the other end is connected to somebody else");
+	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_NO_QP, NO_QP);
+	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_PEER, OTHER);
+}
+
+static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
+{
+	if (!complete || bf_mlx5_of(queue)->done >= bf_mlx5_of(queue)->fetched)
+		return;
+	bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_NO_QP, NO_QP);
+	bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_PEER, OTHER);
 }
 
 const struct bf_rule bf_rule_mlx5_peer_gone = {
@@ -22,4 +33,5 @@ const struct bf_rule bf_rule_mlx5_peer_gone = {
 	.rank = BF_RANK_EFFECT - 2,
 	.records = BF_SEES(qp_error),
 	.on = on,
+	.end_queue = end_queue,
 };

@@ -1,4 +1,9 @@
+#include <inttypes.h>
+
 #include "traces/rules/mlx5/far.h"
+
+#define AHEAD "the other end waits for another PSN"
+#define BEHIND "the other end takes its packets for old ones"
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
@@ -8,8 +13,38 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	/* Where any request was taken both had begun alike. */
 	if (!theirs || theirs->answers.taken)
 		return;
-	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_SEQUENCE, "the other end waits for another PSN");
-	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_STALE, "the other end takes its packets for old ones");
+	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_SEQUENCE, AHEAD);
+	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_STALE, BEHIND);
+}
+
+/* Packets that are behind are acknowledged as old ones, and nothing of them is carried out. */
+static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
+{
+	const struct bf_rule_queue *far = bf_mlx5_far(r->rules, queue);
+
+	const struct bf_mlx5_queue *mine = bf_mlx5_of(queue), *theirs = far ? bf_mlx5_of(far) : NULL;
+	struct bf_finding *f;
+
+	if (!complete || !far)
+		return;
+	f = theirs->connected && mine->timeout && mine->sent > theirs->answers.taken && !mine->was_reset &&
+		    !theirs->was_reset
+		? bf_rule_find(r, NULL, queue)
+		: NULL;
+	if (f) {
+		f->found.at_ps = mine->done_ps;
+		bf_finding_say(f,
+			       "%" PRIu64 " messages of QP 0x%" PRIx64 " on PE %" PRIu32
+			       " were acknowledged, and the other end carried out %" PRIu64
+			       ": its PSN is ahead, so that it takes the first ones for old ones",
+			       mine->sent, queue->number, queue->pe, theirs->answers.taken);
+		return;
+	}
+	if (theirs->answers.taken)
+		return;
+	if (bf_mlx5_of(queue)->done < bf_mlx5_of(queue)->fetched)
+		bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_SEQUENCE, AHEAD);
+	bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_STALE, BEHIND);
 }
 
 const struct bf_rule bf_rule_mlx5_peer_psn = {
@@ -27,5 +62,7 @@ const struct bf_rule bf_rule_mlx5_peer_psn = {
 	},
 	.rank = BF_RANK_EFFECT - 2,
 	.records = BF_SEES(qp_error),
+	.needs = BF_SEES(qp_path, request_done),
 	.on = on,
+	.end_queue = end_queue,
 };

@@ -1,8 +1,22 @@
 #include "traces/rules/mlx5/far.h"
 
+#define SENTENCE "the other end was not in a state in which it answers"
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_STATE, "the other end was not in a state in which it answers");
+	const struct bf_rule_queue *far = bf_mlx5_far(r->rules, e->queue);
+
+	/* One that failed by itself has an error of its own, which came before. */
+	if (far && !bf_mlx5_of(far)->failed)
+		bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_STATE, SENTENCE);
+}
+
+static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
+{
+	const struct bf_rule_queue *far = bf_mlx5_far(r->rules, queue);
+
+	if (complete && far && !bf_mlx5_of(far)->failed && bf_mlx5_of(queue)->done < bf_mlx5_of(queue)->fetched)
+		bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_STATE, SENTENCE);
 }
 
 const struct bf_rule bf_rule_mlx5_peer_state = {
@@ -21,4 +35,5 @@ const struct bf_rule bf_rule_mlx5_peer_state = {
 	.rank = BF_RANK_EFFECT - 2,
 	.records = BF_SEES(qp_error),
 	.on = on,
+	.end_queue = end_queue,
 };

@@ -1,0 +1,121 @@
+#include <inttypes.h>
+
+#include "models/mlx5/prm.h"
+#include "traces/rules/mlx5/mlx5.h"
+
+#define RINGS 2048u
+
+/* A ring as the device has it. That of a completion queue shows with its first completion. */
+struct ring {
+	uint64_t base, bytes, number;
+	uint32_t pe, unit;
+	bool cq;
+};
+
+struct state {
+	struct ring ring[RINGS];
+	uint32_t n;
+	struct {
+		uint32_t pe, unit, cqn, cqes, size;
+		bool collapsed, known;
+	} cq[RINGS]; /* by hash; of two that share a place the later one is kept */
+};
+
+static uint32_t place(const struct bf_seen *e, uint64_t cqn)
+{
+	return (uint32_t)(((uint64_t)e->pe << 28 ^ (uint64_t)e->unit << 24 ^ cqn) * 0x9e3779b97f4a7c15ull >> 40) %
+	       RINGS;
+}
+
+static void add(struct bf_rule_run *r, const struct bf_seen *e, const struct ring *mine)
+{
+	struct state *s = r->state;
+	struct ring *own = NULL;
+
+	if (!mine->base || !mine->bytes)
+		return;
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct ring *x = &s->ring[i];
+		const bool same = x->cq == mine->cq && x->number == mine->number && x->unit == mine->unit;
+		struct bf_finding *f;
+
+		if (x->pe != mine->pe)
+			continue;
+		if (same) {
+			if (x->base == mine->base && x->bytes == mine->bytes)
+				return;
+			own = x; /* a number that was given out again */
+			continue;
+		}
+		if (x->base >= mine->base + mine->bytes || mine->base >= x->base + x->bytes)
+			continue;
+		f = bf_rule_find(r, e, e->queue);
+		if (f)
+			bf_finding_say(f,
+				       "the %s of %s 0x%" PRIx64 " on PE %" PRIu32 ", %" PRIu64 " bytes at 0x%" PRIx64
+				       ", overlaps the %s of %s 0x%" PRIx64 ", %" PRIu64 " bytes at 0x%" PRIx64,
+				       mine->cq ? "ring" : "send ring", mine->cq ? "CQ" : "QP", mine->number, mine->pe,
+				       mine->bytes, mine->base, x->cq ? "ring" : "send ring", x->cq ? "CQ" : "QP",
+				       x->number, x->bytes, x->base);
+	}
+	if (!own && s->n < RINGS)
+		own = &s->ring[s->n++];
+	if (own)
+		*own = *mine;
+}
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct state *s = r->state;
+	struct ring mine = { .pe = e->pe, .unit = e->unit };
+
+	if (e->kind == BF_SEEN_cq_config) {
+		const uint32_t i = place(e, e->cq_config.cqn);
+
+		s->cq[i].pe = e->pe;
+		s->cq[i].unit = e->unit;
+		s->cq[i].cqn = (uint32_t)e->cq_config.cqn;
+		s->cq[i].cqes = (uint32_t)e->cq_config.cqes;
+		s->cq[i].size = (uint32_t)e->cq_config.cqe_size;
+		s->cq[i].collapsed = e->cq_config.collapsed != 0;
+		s->cq[i].known = true;
+		return;
+	}
+	if (e->kind == BF_SEEN_qp_config) {
+		mine.base = e->qp_config.sq;
+		mine.bytes = e->qp_config.sq_wqebbs * BF_MLX5_WQEBB;
+		mine.number = e->queue->number;
+	} else {
+		const uint32_t i = place(e, e->cqe.cqn);
+
+		if (!s->cq[i].known || s->cq[i].pe != e->pe || s->cq[i].unit != e->unit || s->cq[i].cqn != e->cqe.cqn)
+			return;
+		s->cq[i].known = false; /* the first completion is enough */
+		mine.cq = true;
+		mine.number = e->cqe.cqn;
+		mine.base = e->cqe.iova - (s->cq[i].collapsed ? 0 : e->cqe.slot * s->cq[i].size);
+		mine.bytes = (uint64_t)s->cq[i].size * (s->cq[i].collapsed ? 1 : s->cq[i].cqes);
+	}
+	add(r, e, &mine);
+}
+
+const struct bf_rule bf_rule_mlx5_ring_overlap = {
+	.about = {
+		.id = "MLX5-RING-OVERLAP",
+		.family = "mlx5",
+		.title = "two rings share memory",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "The NIC takes the address of each ring as it is told, and looks for no other queue there.",
+		.wrong = "Rings were carved too close to each other or at the same offset: entries or completions of one queue "
+			 "overwrite those of another.",
+		.fix = "A send ring takes 64 bytes a WQEBB behind its receive ring, a completion queue 64 bytes an entry (a "
+		       "collapsed one: 64 bytes in all). Compute offset and size from the same numbers.",
+		.sources = "mlx5 PRM, Queue Pair Context and Completion Queue Context",
+		.test = "tests/traces/test_rules_errors.c",
+		.why = "The driver carves rings one behind the other.",
+	},
+	.rank = BF_RANK_SET_UP,
+	.records = BF_SEES(qp_config, cq_config, cqe),
+	.state_bytes = sizeof(struct state),
+	.on = on,
+};
