@@ -40,10 +40,10 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 			       mine->sent, queue->number, queue->pe, theirs->answers.taken);
 		return;
 	}
-	if (theirs->answers.taken)
+	/* Where anything was answered both had begun alike. */
+	if (theirs->answers.taken || mine->done || !mine->fetched)
 		return;
-	if (bf_mlx5_of(queue)->done < bf_mlx5_of(queue)->fetched)
-		bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_SEQUENCE, AHEAD);
+	bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_SEQUENCE, AHEAD);
 	bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_STALE, BEHIND);
 }
 
@@ -62,7 +62,6 @@ const struct bf_rule bf_rule_mlx5_peer_psn = {
 	},
 	.rank = BF_RANK_EFFECT - 2,
 	.records = BF_SEES(qp_error),
-	.needs = BF_SEES(qp_path, request_done),
 	.on = on,
 	.end_queue = end_queue,
 };

@@ -40,6 +40,5 @@ const struct bf_rule bf_rule_mlx5_request_refused = {
 	},
 	.rank = BF_RANK_EFFECT,
 	.net = 1,
-	.needs = BF_SEES(qp_error),
 	.end_queue = end_queue,
 };
