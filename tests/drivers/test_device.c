@@ -10,6 +10,8 @@
 #include "traces/device.h"
 #include "traces/life/explain.h"
 #include "traces/life/stages.h"
+#include "traces/life/stuck.h"
+#include "tests/traces/tape.h"
 
 #define ENTRIES 4u
 #define COPIES 12u
@@ -218,6 +220,32 @@ START_TEST(stages_are_of_the_same_rows)
 }
 END_TEST
 
+/* Of three entries one is complete, one was fetched, and of one the device only knows. */
+START_TEST(what_is_stuck_is_of_the_same_rows)
+{
+	const struct bf_stuck_group *g;
+	struct bf_stuck *s;
+	struct tape p;
+
+	tape_open(&p);
+	PUT(&p, ring64_doorbell, "queue", "ring0.r0", .before = 0, .index = 3);
+	PUT(&p, ring64_fetch, "queue", "ring0.r0", .index = 0);
+	PUT(&p, ring64_fetch, "queue", "ring0.r0", .index = 1);
+	PUT(&p, ring64_completion, "queue", "ring0.r0", .index = 0);
+	ck_assert_int_eq(bf_stuck_read(tape_read(&p), &s, &p.err), 0);
+	ck_assert_uint_eq(bf_stuck_count(s), 2);
+	g = bf_stuck_group(s, 0);
+	ck_assert_str_eq(g->where, "ring0.r0");
+	ck_assert_str_eq(g->missing, "completion");
+	ck_assert_uint_eq(g->oldest.index, 1);
+	g = bf_stuck_group(s, 1);
+	ck_assert_str_eq(g->missing, "fetch");
+	ck_assert_str_eq(g->text, "no fetch: no record ring64_fetch of this entry has come");
+	bf_stuck_free(s);
+	tape_close(&p);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("device");
@@ -230,6 +258,7 @@ int main(void)
 	tcase_add_loop_test(tc, mistakes_have_their_rules, 0, 5);
 	tcase_add_test(tc, a_life_is_told_by_rows);
 	tcase_add_test(tc, stages_are_of_the_same_rows);
+	tcase_add_test(tc, what_is_stuck_is_of_the_same_rows);
 	suite_add_tcase(suite, tc);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
