@@ -13,6 +13,7 @@ fail() {
 
 echo "$text" | grep -Eq '^  sim +yes ' || fail "sim must work everywhere"
 echo "$text" | grep -q tshark || fail "tshark is not mentioned"
+echo "$text" | grep -Eq 'CUDA programs for belfry exec --gpu' || fail "the CUDA libraries are not mentioned"
 echo "$text" | grep -q zstd || fail "zstd is not mentioned"
 
 # Every backend that does not work has a reason.

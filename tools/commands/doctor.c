@@ -203,17 +203,20 @@ static bool find_library(const char *name, char path[PATH_MAX])
 /* What `belfry exec` needs. */
 static void print_exec(struct bf_json *json)
 {
-	char exec[PATH_MAX] = "", verbs[PATH_MAX] = "", mlx5[PATH_MAX] = "";
+	char exec[PATH_MAX] = "", verbs[PATH_MAX] = "", mlx5[PATH_MAX] = "", gpu[PATH_MAX] = "";
+	struct bf_error no_gpu = { .text = "as for exec" };
 	struct bf_error why = { .text =
 				    "without the kernel's RDMA headers this build has no belfry exec: apt-get install "
 				    "linux-libc-dev, then configure again" };
 #ifdef BELFRY_HAVE_EXEC
 	const bool have = bf_exec_library("libbelfry-exec.so", exec, &why) == 0;
+	const bool have_gpu = bf_exec_library("belfry-gpu/libcuda.so.1", gpu, &no_gpu) == 0;
 #else
-	const bool have = false;
+	const bool have = false, have_gpu = false;
 #endif
 	const struct optional_part parts[] = {
 		{ "exec", have, "the library that belfry exec loads into programs", why.text, exec },
+		{ "gpu", have_gpu, "CUDA programs for belfry exec --gpu", no_gpu.text, gpu },
 		{ "ibverbs", find_library("libibverbs.so.1", verbs), "RDMA programs for belfry exec",
 		  "apt-get install libibverbs1", verbs },
 		{ "mlx5", find_library("libmlx5.so.1", mlx5), "its provider for the device of belfry exec",

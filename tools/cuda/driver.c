@@ -614,18 +614,39 @@ int cuCtxSetCacheConfig(int config)
 	return BF_CU_OK;
 }
 
+/* Kernels reach the memory of all devices; who has asked for it is remembered, as programs expect. */
 int cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 {
+	uint32_t bit;
+	int rc = BF_CU_OK;
+
 	if (!current || !bf_cu_is_context(peer))
 		return BF_CU_INVALID_CONTEXT;
-	if (flags)
-		return BF_CU_INVALID_VALUE;
-	return peer->device == current->device ? BF_CU_INVALID_DEVICE : BF_CU_OK;
+	if (flags || peer->device == current->device)
+		return flags ? BF_CU_INVALID_VALUE : BF_CU_INVALID_DEVICE;
+	bit = 1u << peer->device;
+	bf_cu_lock();
+	if (bf_cu.device[current->device].peers & bit)
+		rc = BF_CU_PEER_ENABLED;
+	bf_cu.device[current->device].peers |= bit;
+	bf_cu_unlock();
+	return rc;
 }
 
 int cuCtxDisablePeerAccess(CUcontext peer)
 {
-	return bf_cu_is_context(peer) ? BF_CU_OK : BF_CU_INVALID_CONTEXT;
+	uint32_t bit;
+	int rc = BF_CU_OK;
+
+	if (!current || !bf_cu_is_context(peer))
+		return BF_CU_INVALID_CONTEXT;
+	bit = 1u << peer->device;
+	bf_cu_lock();
+	if (!(bf_cu.device[current->device].peers & bit))
+		rc = BF_CU_PEER_NOT_ENABLED;
+	bf_cu.device[current->device].peers &= ~bit;
+	bf_cu_unlock();
+	return rc;
 }
 
 /* Writes of the NIC are in memory when they have been done. */

@@ -21,7 +21,7 @@ struct bf_cu_device {
 	uint64_t next_offset;
 	int fault; /* what killed it, told once; 0: it lives */
 	size_t limit[16];
-	struct bf_cu_pool *pool, *default_pool;
+	uint32_t peers; /* devices whose memory it has been given access to */
 };
 
 struct bf_cu_context {
