@@ -32,6 +32,11 @@ found MACHINE-CUT mbarrier-ring --limit 5us
 # The host's own command has no answer.
 found "MACHINE-STUCK" nvme-verify --limit 100ms --faults 'lost-completion count=1'
 
+# A key with its bytes swapped is named as that; one that is merely wrong is not.
+"$BELFRY" run ibgda-put --bug lkey-swapped --lint >"$work/out" 2>&1
+grep -q 'is this key with its bytes swapped, and that one was created' "$work/out" || tr '\n' ' ' <"$work/out" | tr -s ' ' |
+	grep -q 'is this key with its bytes swapped, and that one was created' || fail "a swapped key: $(cat "$work/out")"
+
 # Captures and Linux traces are judged by what the model does with them, too, and Linux' function_graph form is read.
 "$BELFRY" lint "$BELFRY_SOURCE_DIR/traces/samples/mix_3rkey.client.jsonl" --sarif "$work/s.sarif" --junit "$work/j.xml" >"$work/out"
 [ $? -eq 3 ] || fail "a capture with an error: exit code"

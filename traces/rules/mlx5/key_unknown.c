@@ -1,9 +1,42 @@
+#include <inttypes.h>
+
+#include "models/mlx5/prm.h"
 #include "traces/rules/mlx5/key.h"
+
+#define KEYS 4096u
+
+/* Indices that CREATE_MKEY gave out, of any device, plus one; by hash, later ones replace earlier ones. */
+struct state {
+	uint32_t index[KEYS];
+};
+
+static uint32_t *place_of(struct state *s, uint64_t index)
+{
+	return &s->index[(uint32_t)(index * 0x9e3779b97f4a7c15ull >> 40) % KEYS];
+}
+
+/* That the bytes of a key were swapped is said only if the swapped one exists and the key itself does not. */
+static void say_swapped(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const uint32_t swapped = __builtin_bswap32((uint32_t)e->mkey_error.key), index = swapped >> 8;
+	struct bf_finding *f = bf_rule_found(r, e->queue);
+
+	if (f && !f->found.more && e->mkey_error.key >> 8 != index && *place_of(r->state, index) == index + 1)
+		bf_finding_say(f, "; 0x%" PRIx32 " is this key with its bytes swapped, and that one was created",
+			       swapped);
+}
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	if (e->mkey_error.why >= BF_MLX5_KEY_UNKNOWN && e->mkey_error.why <= BF_MLX5_KEY_FREE)
+	if (e->kind == BF_SEEN_cmd) {
+		if (e->cmd.opcode == BF_MLX5_CMD_CREATE_MKEY && !e->cmd.status)
+			*place_of(r->state, e->cmd.number) = (uint32_t)e->cmd.number + 1;
+		return;
+	}
+	if (e->mkey_error.why >= BF_MLX5_KEY_UNKNOWN && e->mkey_error.why <= BF_MLX5_KEY_FREE) {
 		bf_mlx5_key_finding(r, e);
+		say_swapped(r, e);
+	}
 }
 
 const struct bf_rule bf_rule_mlx5_key_unknown = {
@@ -22,6 +55,7 @@ const struct bf_rule bf_rule_mlx5_key_unknown = {
 		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_REFUSED,
-	.records = BF_SEES(mkey_error),
+	.records = BF_SEES(mkey_error, cmd),
+	.state_bytes = sizeof(struct state),
 	.on = on,
 };

@@ -14,10 +14,13 @@ static uint64_t laid_at(struct bf_rules *r, const struct bf_seen *e)
 
 		if (!s)
 			return 0;
-		if (s->actor == e->actor && s->len >= 8 && s->va % BF_MLX5_WQEBB == 0 &&
-		    bf_get_be24(s->bytes + 4) == e->queue->number &&
-		    bf_get_be16(s->bytes + 1) == (uint16_t)e->ibgda_build.index)
-			return s->va;
+		if (s->actor != e->actor || s->len < 8 || s->va % BF_MLX5_WQEBB != 0)
+			continue;
+		/* The last block that was begun: another entry's, or one that is wrong in itself, says nothing. */
+		return bf_get_be24(s->bytes + 4) == e->queue->number &&
+			       bf_get_be16(s->bytes + 1) == (uint16_t)e->ibgda_build.index
+			   ? s->va
+			   : 0;
 	}
 	return 0;
 }

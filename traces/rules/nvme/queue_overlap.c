@@ -75,7 +75,7 @@ const struct bf_rule bf_rule_nvme_queue_overlap = {
 		.test = "tests/traces/test_rules_errors.c",
 		.why = "The driver carves rings one behind the other.",
 	},
-	.rank = BF_RANK_SET_UP,
+	.rank = BF_RANK_SET_UP + 6, /* wrong sizes make queues overlap, too */
 	.records = BF_SEES(nvme_queue),
 	.state_bytes = sizeof(struct state),
 	.on = on,
