@@ -25,7 +25,7 @@ struct bf_mbar_workload {
 enum bf_mbar_end { BF_MBAR_GOOD, BF_MBAR_WRONG_DATA, BF_MBAR_DEADLOCK, BF_MBAR_FAULT, BF_MBAR_LIMIT };
 const char *bf_mbar_end_name(uint32_t end); /* "wrong data" */
 
-/* What `belfry run` and `belfry explore` know of them: below, `w` is one, `result` a bf_mbar_result. */
+/* What `belfry run` and `belfry explore` know of them: below, `choices` is one, `result` a bf_mbar_result. */
 extern const struct bf_family bf_mbar_family;
 
 struct bf_mbar_result {
@@ -36,9 +36,9 @@ struct bf_mbar_result {
 };
 
 /*
- * Runs `w` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; negative
- * errno with `err` set otherwise.
+ * Runs `choices` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended;
+ * negative errno with `err` set otherwise.
  */
-int bf_mbar_workload_run(const void *w, struct bf_sink *sink, void *result, struct bf_error *err);
+int bf_mbar_workload_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err);
 
 #endif

@@ -31,7 +31,7 @@ struct bf_nvme_workload {
 	bool counts; /* no option of its own: somebody wants bf_result.counts */
 };
 
-/* What `belfry run` and `belfry explore` know of them: below, `w` is one, `result` a bf_nvme_work_run_result. */
+/* What `belfry run` and `belfry explore` know of them: below, `choices` is one, `result` a bf_nvme_work_run_result. */
 extern const struct bf_family bf_nvme_work_family;
 
 enum bf_nvme_work_outcome {
@@ -84,10 +84,10 @@ struct bf_nvme_work_run_result {
 };
 
 /*
- * Runs `w` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a negative
- * errno with `err` set when it could not start. Runs on any thread, several at a time.
+ * Runs `choices` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a
+ * negative errno with `err` set when it could not start. Runs on any thread, several at a time.
  */
-int bf_nvme_workload_run(const void *w, struct bf_sink *sink, void *result, struct bf_error *err);
+int bf_nvme_workload_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err);
 
 /* Which controller it is, if it is a real one; with `export`, how much of its doorbells can be had as DMA-BUF. */
 void bf_nvme_work_device_describe(const struct bf_backend *be, struct bf_world *world, bool export,

@@ -111,13 +111,13 @@ struct bf_pes_family {
  * The functions of the row. bf_pes_run() runs in a world of its own; `result` is a bf_pes_result. 0 when it ran,
  * however it ended; a negative errno with `err` set otherwise.
  */
-int bf_pes_fill(const struct bf_family *f, const struct bf_args *args, void *p, struct bf_error *err);
-int bf_pes_settle(const struct bf_args *args, void *p);
-int bf_pes_check(const void *p, struct bf_error *err);
-int bf_pes_run(const void *p, struct bf_sink *sink, void *result, struct bf_error *err);
-void bf_pes_print(const void *p, const void *result, bool stats);
-void bf_pes_json(struct bf_json *j, const void *p, const void *result);
-void bf_pes_json_options(struct bf_json *j, const void *p);
+int bf_pes_fill(const struct bf_family *f, const struct bf_args *args, void *choices, struct bf_error *err);
+int bf_pes_settle(const struct bf_args *args, void *choices);
+int bf_pes_check(const void *choices, struct bf_error *err);
+int bf_pes_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err);
+void bf_pes_print(const void *choices, const void *outcome, bool stats);
+void bf_pes_json(struct bf_json *j, const void *choices, const void *outcome);
+void bf_pes_json_options(struct bf_json *j, const void *choices);
 void bf_pes_list(struct bf_json *j);
 
 /* What all rows of such families have; choices are struct T, which begins with struct bf_pes. */

@@ -66,7 +66,7 @@ enum bf_sdma_work_verdict {
 };
 const char *bf_sdma_work_verdict_name(uint32_t v);
 
-/* What `belfry run` and `belfry explore` know of them: below, `w` is one, `result` a bf_sdma_work_result. */
+/* What `belfry run` and `belfry explore` know of them: below, `choices` is one, `result` a bf_sdma_work_result. */
 extern const struct bf_family bf_sdma_work_family;
 
 /* Where a queue stands: its producers, and the engine. */
@@ -95,10 +95,10 @@ struct bf_sdma_work_result {
 };
 
 /*
- * Runs `w` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a negative
- * errno with `err` set when it could not start.
+ * Runs `choices` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a
+ * negative errno with `err` set when it could not start.
  */
-int bf_sdma_workload_run(const void *w, struct bf_sink *sink, void *result, struct bf_error *err);
+int bf_sdma_workload_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err);
 
 /* Of a failure: what is wrong, and where queues stand. Nothing for a good run. */
 void bf_sdma_work_print_failure(FILE *out, const void *result);

@@ -66,11 +66,11 @@ struct bf_workload {
 	bool counts; /* no option of its own: somebody wants bf_result.counts */
 };
 
-/* What `belfry run` and `belfry explore` know of these workloads: below, `w` is one, `result` a bf_run_result. */
+/* What `belfry run` and `belfry explore` know of these workloads: below, `choices` is one, `result` a bf_run_result. */
 extern const struct bf_family bf_ibgda_family;
 
 /* Whether the choices fit each other. 0, or -EINVAL with what does not in `err`. */
-int bf_workload_check(const void *w, struct bf_error *err);
+int bf_workload_check(const void *choices, struct bf_error *err);
 
 /* How a run ended. */
 enum bf_verdict {
@@ -108,10 +108,10 @@ struct bf_run_result {
 };
 
 /*
- * Runs `w` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a negative
- * errno with `err` set when it could not start. Runs on any thread, several at a time.
+ * Runs `choices` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a
+ * negative errno with `err` set when it could not start. Runs on any thread, several at a time.
  */
-int bf_workload_run(const void *w, struct bf_sink *sink, void *result, struct bf_error *err);
+int bf_workload_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err);
 
 /*
  * Puts the queues with an error or unfinished work into the result; an error makes a good verdict one of an error
