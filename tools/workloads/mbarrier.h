@@ -36,7 +36,7 @@ struct bf_mbar_result {
 };
 
 /*
- * Runs `choices` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended;
+ * Runs them in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended;
  * negative errno with `err` set otherwise.
  */
 int bf_mbar_workload_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err);

@@ -95,7 +95,7 @@ struct bf_sdma_work_result {
 };
 
 /*
- * Runs `choices` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a
+ * Runs them in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a
  * negative errno with `err` set when it could not start.
  */
 int bf_sdma_workload_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err);

@@ -108,7 +108,7 @@ struct bf_run_result {
 };
 
 /*
- * Runs `choices` in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a
+ * Runs them in a world of its own, records going to `sink` (may be NULL). 0 when it ran, however it ended; a
  * negative errno with `err` set when it could not start. Runs on any thread, several at a time.
  */
 int bf_workload_run(const void *choices, struct bf_sink *sink, void *result, struct bf_error *err);
