@@ -51,7 +51,7 @@ for header in $(find sim models traces drivers -name '*.h' ! -name '*_internal.h
 		;;
 	esac
 	if grep -q 'include one of drivers/platform' "$header" ||
-		grep -Eq '#include "drivers/(ibgda/(amo|av|by_pe|by_rc|cq|fence|get|group|ibuf|keys|live|p|proxy|put|recv|select|sq|wqe)|nvme/(admin|cmd|cq|prp|share|sq))\.h"' "$header"; then
+		grep -Eq '#include "drivers/(gin/(cq|ops|sq)|ibgda/(amo|av|by_pe|by_rc|cq|fence|get|group|ibuf|keys|live|p|proxy|put|recv|select|sq|wqe)|nvme/(admin|cmd|cq|prp|share|sq))\.h"' "$header"; then
 		compile c "$header" -include drivers/platform/platform_sim.h || :
 		compile c "$header" -include drivers/platform/platform_native.h || :
 		continue

@@ -31,6 +31,12 @@ runs() {
 		echo "shmem-ring --ordering $ordering --pes 3"
 	done
 	echo "ll-combine --dtype bf16 --routing hot --place host --layout l2"
+	for work in put signal counter get barrier exchange hybrid; do
+		echo "gin-$work --pes 3 --warps 2 --messages 20 --batch 4 --depth 32"
+	done
+	for handler in no-record bf proxy; do
+		echo "gin-put --profile cx8 --handler $handler --ordering adversarial"
+	done
 	for workload in put get put-signal amo fence quiet barrier alltoall broadcast put-bw p-latency; do
 		echo "shmem-$workload --pes 3 --warps 2 --rounds 2 --max-size 256"
 	done

@@ -44,6 +44,7 @@ static const struct field fields[] = {
 	FIELD_POW2(pcie.max_payload, 128, 4096),
 	FIELD_POW2(pcie.max_read_request, 128, 4096),
 	FIELD(pcie.tlp_overhead, 0, 256),
+	FIELD(pcie.relaxed_ps, 0, TIME_MAX),
 	FIELD(port_latency_ps, 0, TIME_MAX),
 	FIELD(port_ps_per_kib, 0, TIME_MAX),
 	FIELD(doorbell_ps, 0, TIME_MAX),

@@ -4,6 +4,7 @@
 #include "traces/records/bootstrap.h"
 #include "traces/records/ibgda.h"
 #include "traces/records/ll.h"
+#include "traces/records/gin.h"
 #include "traces/records/shmem.h"
 #include "traces/records/nvme_driver.h"
 #include "traces/records/sdma_driver.h"
@@ -24,6 +25,8 @@
 #define BF_RECORDS_DEF "traces/records/ll.def"
 #include "sim/record_define.h"
 
+#define BF_RECORDS_DEF "traces/records/gin.def"
+#include "sim/record_define.h"
 #define BF_RECORDS_DEF "traces/records/shmem.def"
 #include "sim/record_define.h"
 

@@ -4,12 +4,15 @@
 
 struct state {
 	uint64_t slot; /* of the last completion */
+	bool ring;     /* its pollers say that they know */
 };
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	if (e->kind == BF_SEEN_cq_config)
 		bf_mlx5_note_cq(r->state, e);
+	else if (e->kind == BF_SEEN_gin_queue)
+		((struct state *)bf_rule_queue_state(r, e->queue))->ring = true;
 	else
 		((struct state *)bf_rule_queue_state(r, e->queue))->slot = e->cqe.slot;
 }
@@ -22,7 +25,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_mlx5_rule_cq *cq = bf_mlx5_find_cq(r->state, queue, q->send_cqn);
 	struct bf_finding *f;
 
-	if (!complete || !cq || cq->collapsed || !cq->overrun_ignore || !q->driver_speaks || !s->slot ||
+	if (!complete || !cq || cq->collapsed || !cq->overrun_ignore || !q->driver_speaks || !s->slot || s->ring ||
 	    q->done < q->posted || q->polled >= q->posted)
 		return;
 	f = bf_rule_find(r, NULL, queue);
@@ -53,7 +56,7 @@ const struct bf_rule bf_rule_mlx5_cq_entry0 = {
 		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_SET_UP + 4,
-	.records = BF_SEES(cq_config, cqe),
+	.records = BF_SEES(cq_config, cqe, gin_queue),
 	.needs = BF_SEES(cq_config, cqe, ibgda_build),
 	.state_bytes = sizeof(struct bf_mlx5_cqs),
 	.queue_bytes = sizeof(struct state),

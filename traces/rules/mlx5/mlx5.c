@@ -649,7 +649,8 @@ static void forget(void *facts)
 	R(slot_shared) R(publish_count) R(not_published) R(entry_shape) R(get_early) R(ibuf_shared)                    \
 	R(no_quiet) R(dbrec_unfenced) R(remote_invalid) R(remote_operation) R(peer_state)                         \
 	R(peer_psn) R(peer_gone) R(error_completion) R(timeout_pending) R(command_refused) R(no_timeout) R(request_refused)                           \
-	R(ring_overlap) R(ring_view) R(dbrec_view)
+	R(ring_overlap) R(ring_view) R(dbrec_view)                                                                    \
+	R(sharing) R(cqe_not_asked)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;
@@ -678,7 +679,8 @@ static const uint16_t records[] = {
 	BF_SEEN_ibgda_result,  BF_SEEN_ibgda_ibuf,
 	BF_SEEN_dc_wqe,        BF_SEEN_ibgda_move,
 	BF_SEEN_capture_qp,    BF_SEEN_capture_doorbell,
-	BF_SEEN_capture_wqe,   0,
+	BF_SEEN_capture_wqe,   BF_SEEN_gin_queue,
+	0,
 };
 
 const struct bf_rule_family bf_rules_mlx5 = {

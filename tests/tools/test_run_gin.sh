@@ -1,0 +1,73 @@
+#!/bin/sh
+# The workloads gin-*: right with every way to ring and every ordering, and each mistake is found and its cause named.
+set -eu
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+	echo "$*" >&2
+	exit 1
+}
+
+for ordering in sc gpu adversarial; do
+	for work in put signal counter get barrier exchange hybrid; do
+		"$BELFRY" run gin-$work --ordering $ordering --pes 3 --warps 2 --messages 40 --batch 4 --depth 32 |
+			grep -q '^good' || fail "gin-$work, $ordering"
+	done
+done
+for handler in db no-record bf proxy; do
+	for work in put counter hybrid; do
+		"$BELFRY" run gin-$work --handler $handler --profile cx8 --messages 200 | grep -q '^good' ||
+			fail "gin-$work, $handler"
+	done
+done
+"$BELFRY" run gin-exchange --blocks 2 --warps 2 --contexts 4 --sharing exclusive --messages 60 | grep -q '^good' ||
+	fail "a context for each warp"
+"$BELFRY" run gin-exchange --blocks 2 --warps 2 --contexts 4 --sharing cta --messages 60 | grep -q '^good' ||
+	fail "contexts for each block"
+# An index of more than 16 bits, and a CQ that has been round many times.
+"$BELFRY" run gin-put --messages 70000 --batch 32 --size 8 --records none --ordering sc | grep -q '^good' ||
+	fail "70000 messages"
+# What is assumed of the device does not matter to a driver that is right.
+for turn in bell_leads=1 bell_opmod=0 ring_voids_copy=1 wait_16=1 any_register=1 atomics_wait=1; do
+	"$BELFRY" run gin-counter --profile cx8,traits.$turn --messages 50 | grep -q '^good' || fail "$turn"
+done
+
+# finds CAUSE WORKLOAD OPTION...
+finds() {
+	cause=$1
+	shift
+	"$BELFRY" explore "$@" >out 2>&1 && fail "explore $*: found nothing"
+	grep -q -- "$cause" out || fail "explore $*: not '$cause': $(cat out)"
+}
+
+finds 'rule: MLX5-ENTRY-ORDER' gin-put --bug gin-no-ready-fence --handler no-record --profile cx8 --seeds 40
+finds 'rule: MLX5-DOORBELL-FIRST' gin-put --bug gin-no-db-fence --sharing exclusive --messages 3 --seeds 60
+finds 'rule: MLX5-DOORBELL-FIRST' gin-put --bug gin-no-second-ring --sharing exclusive --messages 3 --seeds 60
+finds 'rule: MLX5-DBREC-LOCK' gin-put --bug gin-no-lock --warps 4 --messages 40 --seeds 40
+finds 'rule: MLX5-RING-OVERRUN' gin-put --bug gin-no-credit --depth 8 --batch 4 --messages 60 --warps 2 --seeds 20
+finds 'nobody rang' gin-put --bug gin-flush-no-ring --batch 16 --messages 10 --seeds 2
+finds 'nobody rang' gin-hybrid --bug gin-fill-no-ring --messages 200 --batch 4 --seeds 2
+finds 'rule: MLX5-SHARING-MODE' gin-put --bug gin-wrong-sharing --blocks 2 --warps 2 --messages 20 --seeds 20
+finds 'rule: MLX5-CQE-INDEX' gin-put --bug gin-unsignaled --messages 40 --seeds 2
+finds 'smallest run' gin-counter --warps 2 --messages 8 --handler bf --depth 8 --bug gin-bf-shared --seeds 20
+finds 'no-such-qp' gin-put --bug gin-proxy-qpn --handler proxy --limit 1ms --seeds 2
+finds 'wrong data' gin-signal --bug gin-relaxed-window --profile cx7,pcie.relaxed_ps=3000000 --seeds 20
+finds 'wrong data' gin-hybrid --bug gin-relaxed-window --profile cx7,pcie.relaxed_ps=3000000 --seeds 20
+finds 'wrong data' gin-signal --bug gin-signal-other-qp --contexts 2 --seeds 40 --size 4096
+finds 'wrong data' gin-signal --bug gin-no-signal-wait --seeds 2
+finds 'wrong data' gin-counter --bug gin-counter-no-wait --faults 'drop prob=0.1' --size 4096 --seeds 10
+finds 'smallest run' gin-put --bug gin-no-ready-order --warps 4 --seeds 20
+finds 'rule: MLX5-ERROR-IGNORED' gin-put --bug gin-ignore-error --faults 'access-error skip=3 count=1' --messages 8 --seeds 2
+# The same without the mistake ends in what it is.
+finds 'error completion' gin-put --faults 'access-error skip=3 count=1' --messages 8 --seeds 2
+finds 'qp-mute' gin-signal --faults 'qp-mute on=nic1* skip=3' --messages 8 --seeds 2
+
+# Choices that cannot be are refused by name.
+for options in '--handler no-record' '--sharing exclusive --warps 2' '--depth 100' '--size 9' '--batch 128'; do
+	# shellcheck disable=SC2086
+	"$BELFRY" run gin-put $options >out 2>&1 && fail "taken: $options"
+	grep -q -- "${options%% *}" out || fail "not named: $options: $(cat out)"
+done
