@@ -49,6 +49,28 @@ for shape in "ibgda-put --messages 8" "ibgda-mixed --messages 24" "ibgda-amo --o
 	cmp c.sorted ptx.sorted || fail "$shape: the entries are not those of the C code"
 done
 
+# The NVMe driver: entries of queues with one command in flight, whose order says which identifier each has.
+for ordering in sc adversarial; do
+	for work in "read --size 16384" "mixed --threads 8" "verify --threads 16 --share 4 --batch 4" admin; do
+		# shellcheck disable=SC2086
+		run nvme-$work --agent ptx --ptx "$ptx" --ordering $ordering --records none ||
+			fail "nvme-$work --agent ptx fails under $ordering"
+	done
+done
+commands() {
+	"$BELFRY" dump "$1" --type=nvme_fetch --tails | sed -n 's/^ *[0-9.]* ns *//; s/sqhd=[0-9]* //
+		/nvme_fetch/p; /^ *[0-9a-f]\{6\} /p' | awk '/nvme_fetch/ { head = $0 } { print head, $0 }' | sort >"$2"
+	[ "$(wc -l <"$2")" -gt 500 ] || fail "$1 has no commands"
+}
+for shape in "nvme-mixed --threads 8 --depth 1" "nvme-write --threads 4 --depth 1"; do
+	# shellcheck disable=SC2086
+	run $shape --ordering sc --trace c.bft && run $shape --agent ptx --ptx "$ptx" --ordering sc --trace ptx.bft ||
+		fail "$shape"
+	commands c.bft c
+	commands ptx.bft ptx
+	cmp c ptx || fail "$shape: the commands are not those of the C code"
+done
+
 # The fence that is left out, and where.
 if run ibgda-put --agent ptx --ptx "$ptx" --bug cta-fence --ordering adversarial --records all,where --lint; then
 	fail "the run is good without its fence"

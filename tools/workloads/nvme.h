@@ -9,6 +9,9 @@
 #include "models/nvme/nvme.h"
 #include "tools/workloads/family.h"
 
+/* Who runs the threads, as --agent counts them. */
+enum bf_nvme_agent { BF_NVME_AGENT_GPU, BF_NVME_AGENT_CPU, BF_NVME_AGENT_CUDA, BF_NVME_AGENT_PTX };
+
 /* Most are members of rows of the options (nvme_family.c); meanings stand there. */
 struct bf_nvme_workload {
 	enum bf_nvme_drv_work work;
@@ -20,8 +23,11 @@ struct bf_nvme_workload {
 	const char *profile_text, *media, *media_errors, *file; /* borrowed; NULL: none */
 	const char *device; /* of a backend whose controller is real; NULL: its choice */
 	char *faults;       /* owned text of the plan, NULL = none */
+	const char *ptx;    /* file with the drivers as PTX; NULL: beside the program */
+	char ptx_path[512]; /* the one that GPU threads run; empty: they run C. No option of its own */
 	uint64_t seed, limit_ps, timeout_ps;
-	uint32_t threads, agent, lanes, warps, share;
+	uint32_t agent; /* enum bf_nvme_agent */
+	uint32_t threads, lanes, warps, share;
 	uint32_t depth, batch, commands, entries, cq_entries;
 	uint64_t size, capacity;
 	uint32_t lba, queues_in, data_in, page;

@@ -24,10 +24,12 @@ static const struct bf_opt options[] = {
 	O("limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0, limit_ps),
 	O("timeout", TIME, "TIME", "1s", "how long a thread waits for a completion", 0, 0, timeout_ps),
 	O("threads", U64, "N", "1", "threads that submit commands", 1, 1u << 16, threads),
-	O("agent", ENUM, "gpu|cpu|cuda", "gpu",
-	  "where the threads run; cuda: on a real GPU (with --backend live, which is the same as --backend "
-	  "cuda). nvme-admin: who rings the doorbell",
+	O("agent", ENUM, "gpu|cpu|cuda|ptx", "gpu",
+	  "where the threads run; ptx: our code as nvcc compiled it; cuda: on a real GPU (with --backend live, "
+	  "which is the same as --backend cuda). nvme-admin: who rings the doorbell",
 	  0, 0, agent),
+	O("ptx", TEXT, "FILE", NULL,
+	  "with --agent ptx: our device code as PTX; default: belfry-drivers.ptx beside the program", 0, 0, ptx),
 	O("lanes", U64, "N", "32", "GPU: threads in each warp", 1, 32, lanes),
 	O("warps", U64, "N", "4", "GPU: warps in a block", 1, 32, warps),
 	O("share", U64, "N", "1", "threads that share a queue pair", 1, 1024, share),
@@ -185,13 +187,10 @@ static int check(const void *choices, struct bf_error *err)
 		return bf_fail(err, -EINVAL, "--capacity must be a multiple of 4096");
 	if (w->file && w->work != BF_NVME_DRV_FILE)
 		return bf_fail(err, -EINVAL, "--file means nothing to %s", works[w->work].name);
-	if (w->agent && (w->queues_in > 1 && w->queues_in < 4))
+	if (w->agent == BF_NVME_AGENT_CPU && (w->queues_in > 1 && w->queues_in < 4))
 		return bf_fail(err, -EINVAL, "--agent cpu does not work on queues in VRAM");
 	return 0;
 }
-
-/* The third choice of --agent. */
-#define AGENT_CUDA 2u
 
 static int fill(const struct bf_family *f, const struct bf_args *args, void *choices, struct bf_error *err)
 {
@@ -200,8 +199,8 @@ static int fill(const struct bf_family *f, const struct bf_args *args, void *cho
 
 	(void)f;
 	(void)args;
-	if (w->agent == AGENT_CUDA)
-		w->agent = 0; /* the backend says it */
+	if (w->agent == BF_NVME_AGENT_CUDA)
+		w->agent = BF_NVME_AGENT_GPU; /* the backend says it */
 	rc = parse_profile(w->profile_text, &w->profile, err);
 	return rc ? rc : check(w, err);
 }
@@ -210,7 +209,9 @@ static int settle(const struct bf_args *args, void *choices)
 {
 	struct bf_nvme_workload *w = choices;
 
-	return bf_arg_u64(args, "agent") == AGENT_CUDA ? bf_choose_gpu(args, &w->backend) : BF_EXIT_GOOD;
+	if (bf_arg_u64(args, "agent") == BF_NVME_AGENT_PTX)
+		return bf_choose_ptx(args, w->backend, w->ptx, w->ptx_path, sizeof(w->ptx_path));
+	return bf_arg_u64(args, "agent") == BF_NVME_AGENT_CUDA ? bf_choose_gpu(args, &w->backend) : BF_EXIT_GOOD;
 }
 
 /* Each run of a search must begin with the same medium. */

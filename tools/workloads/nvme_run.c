@@ -90,6 +90,7 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.sink = sink,
 		.system_scope = true,
 		.device = w->device,
+		.ptx = w->agent == BF_NVME_AGENT_PTX ? w->ptx_path : NULL,
 	};
 	const int rc = w->backend->open(&opts, err, &a->world);
 
@@ -153,9 +154,9 @@ static int fill_shape(struct arena *a, struct bf_error *err)
 
 	*s = (struct bf_nvme_drv_shape){
 		.threads = w->work == BF_NVME_DRV_ADMIN ? 1 : w->threads,
-		.lanes = w->agent || w->work == BF_NVME_DRV_ADMIN ? 1
-			 : w->lanes < w->threads                  ? w->lanes
-								  : w->threads,
+		.lanes = w->agent == BF_NVME_AGENT_CPU || w->work == BF_NVME_DRV_ADMIN ? 1
+			 : w->lanes < w->threads                                       ? w->lanes
+										       : w->threads,
 		.share = share_of(w),
 		.depth = w->depth,
 		.batch = w->batch,
@@ -339,7 +340,7 @@ static int prepare(struct arena *a, struct bf_error *err)
 		lay_file(a);
 	if (w->work != BF_NVME_DRV_ADMIN)
 		return open_service(a, err);
-	if (w->agent)
+	if (w->agent == BF_NVME_AGENT_CPU)
 		return 0;
 	rc = add_room(a, BF_PLACE_HOST, sizeof(uint32_t), "nvme mailbox", &versions, err);
 	a->job.mailbox = (uint32_t *)(void *)versions.vaddr;
@@ -372,7 +373,7 @@ static int launch(struct arena *a, struct bf_error *err)
 	uint64_t start;
 	int rc;
 
-	if (w->agent || w->work == BF_NVME_DRV_ADMIN)
+	if (w->agent == BF_NVME_AGENT_CPU || w->work == BF_NVME_DRV_ADMIN)
 		rc = w->backend->launch_cpu(a->world, 0, s->threads, kernel, &a->job);
 	else
 		rc = w->backend->launch(a->world, 0, (warps + each - 1) / each, each, kernel, &a->job);
