@@ -145,7 +145,7 @@ static int open_world(struct bf_trial *t, struct bf_rules *rules, struct bf_sink
 	if (records) {
 		bf_sink_tee_init(tee, opts.sink, records);
 		opts.sink = &tee->sink;
-		opts.record_mask = BF_CLASS_ALL;
+		opts.record_mask = BF_CLASS_ALL | BF_CLASS_WHERE;
 	}
 	rc = t->be->open(&opts, &t->err, &t->world);
 	if (rc)

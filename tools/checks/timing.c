@@ -113,7 +113,7 @@ static int take(void *tally, struct bf_json_line *l)
 		rc = keep(t, l->err, &p);
 	if (rc)
 		return rc;
-	rc = bf_trial_run(&t->model, &f, &trial, l->err);
+	rc = bf_timing_trial_run(&t->model, &f, &trial, l->err);
 	if (rc)
 		return bf_fail(l->err, rc, "line %" PRIu32 ", %s: %.150s", l->number, f.id, l->err->text);
 	*p = (struct point){ .published = f.value,

@@ -107,8 +107,8 @@ static const struct bf_trial_rule *find(const struct bf_figure *f, bool *device)
 	return NULL;
 }
 
-int bf_trial_run(const struct bf_timing_model *m, const struct bf_figure *f, struct bf_timing_trial *t,
-		 struct bf_error *err)
+int bf_timing_trial_run(const struct bf_timing_model *m, const struct bf_figure *f, struct bf_timing_trial *t,
+			struct bf_error *err)
 {
 	bool device = false;
 	const struct bf_trial_rule *r = find(f, &device);

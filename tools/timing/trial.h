@@ -24,7 +24,7 @@ struct bf_timing_trial {
 };
 
 /* Runs `f`. 0, also when it cannot be run (t->how), or a negative errno with `err` set: the model failed. */
-int bf_trial_run(const struct bf_timing_model *m, const struct bf_figure *f, struct bf_timing_trial *t,
-		 struct bf_error *err);
+int bf_timing_trial_run(const struct bf_timing_model *m, const struct bf_figure *f, struct bf_timing_trial *t,
+			struct bf_error *err);
 
 #endif
