@@ -26,7 +26,7 @@ completes "ibgda-put" belfry run ibgda-p
 completes "--seed=" belfry run ibgda-put --see
 completes "sc" belfry run ibgda-put --ordering = sc
 completes "gpu" belfry run ibgda-put --ordering g
-completes "gpu cpu cuda" belfry run nvme-read --agent = ""
+completes "gpu cpu cuda ptx" belfry run nvme-read --agent = ""
 completes "hopper-mbarrier hopper-timing" belfry check hopper
 completes "belfry" belfry dump bel
 
