@@ -169,7 +169,7 @@ static bool run(const struct bf_timing_model *m, const struct bf_figure *f, doub
 	struct bf_error err = { 0 };
 	struct bf_timing_trial trial;
 
-	if (bf_trial_run(m, f, &trial, &err)) {
+	if (bf_timing_trial_run(m, f, &trial, &err)) {
 		fprintf(stderr, "%s: %s\n", f->id, err.text);
 		return false;
 	}
