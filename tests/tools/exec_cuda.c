@@ -349,6 +349,49 @@ static void test_mappings(void)
 	cuda.unreg(handle);
 }
 
+/* Two texts that need each other, by the driver's linker. */
+static void test_linker(void)
+{
+	static const char kernel[] =
+	    PTX("90") ".extern .global .u32 value;\n.visible .entry read(.param .u64 out)\n{\n	.reg .b32 %r<2>;\n"
+		      "	.reg .b64 %rd<3>;\n	ld.param.u64 %rd1, [out];\n	mov.u64 %rd2, value;\n"
+		      "	ld.global.u32 %r1, [%rd2];\n	st.global.u32 [%rd1], %r1;\n	ret;\n}\n";
+	static const char variable[] = PTX("90") ".visible .global .u32 value = 4711;\n";
+	int (*create)(unsigned, int *, void **, void **), (*complete)(void *, void **, size_t *), (*destroy)(void *);
+	int (*add_data)(void *, int, void *, size_t, const char *, unsigned, int *, void **);
+	int (*load_data)(void **, const void *), (*get)(void **, void *, const char *);
+	int (*start)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+		     void **);
+	const struct {
+		const char *name;
+		void *to;
+	} wanted[] = {
+		{ "cuLinkCreate_v2", &create }, { "cuLinkAddData_v2", &add_data },  { "cuLinkComplete", &complete },
+		{ "cuLinkDestroy", &destroy },  { "cuModuleLoadData", &load_data }, { "cuModuleGetFunction", &get },
+		{ "cuLaunchKernel", &start },
+	};
+	void *library = dlopen("libcuda.so.1", RTLD_NOW), *link, *image, *module, *read, *out;
+	void *params[] = { &out };
+	size_t size;
+	int value = 0;
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		void *found = dlsym(library, wanted[i].name);
+
+		NEED(found, wanted[i].name);
+		memcpy(wanted[i].to, &found, sizeof(found));
+	}
+	NEED(!cuda.allocate(&out, 4), "cudaMalloc");
+	NEED(!create(0, NULL, NULL, &link) && complete(link, &image, &size) == 200, "a link of nothing");
+	NEED(!add_data(link, 1, (void *)(uintptr_t)kernel, sizeof(kernel), "kernel", 0, NULL, NULL), "PTX");
+	NEED(!add_data(link, 1, (void *)(uintptr_t)variable, sizeof(variable), "variable", 0, NULL, NULL), "PTX");
+	NEED(!complete(link, &image, &size) && !load_data(&module, image) && !destroy(link), "the linked image");
+	NEED(!get(&read, module, "read") && get(&link, module, "write") == 500, "kernels of the image");
+	NEED(!start(read, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "a launch");
+	NEED(!cuda.copy(&value, out, 4, 2) && value == 4711, "the other text's variable");
+	NEED(!cuda.release(out), "cudaFree");
+}
+
 /* Only machine code: the launch fails, and says why. */
 static void test_no_ptx(void)
 {
@@ -396,6 +439,7 @@ int main(int argc, char **argv)
 	test_kernel(1);
 	test_streams();
 	test_mappings();
+	test_linker();
 	test_no_ptx();
 	puts("ok cuda");
 	return 0;

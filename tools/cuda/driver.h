@@ -50,6 +50,7 @@ typedef struct bf_cu_function *CUfunction; /* CUkernel, too */
 typedef struct bf_cu_stream *CUstream;
 typedef struct bf_cu_event *CUevent;
 typedef struct bf_cu_pool *CUmemoryPool;
+typedef struct bf_cu_link *CUlinkState;
 typedef uint64_t CUdeviceptr;
 typedef void bf_cu_host_fn(void *arg);
 typedef void bf_cu_stream_fn(CUstream stream, int result, void *arg);

@@ -104,6 +104,13 @@ void bf_cu_block_remove(struct bf_cu_block *b);
 
 /* ---- module.c ---- */
 
+/* What the linker makes: this, then fat binaries, each at a multiple of 8 bytes. */
+struct bf_cu_image {
+	uint32_t magic, pad;
+	uint64_t size; /* of all */
+};
+#define BF_CU_IMAGE_MAGIC 0x6b6c6662u
+
 struct bf_cu_module {
 	uint32_t magic;
 	struct bf_cu_module *next;

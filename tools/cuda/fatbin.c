@@ -175,6 +175,26 @@ char *bf_fatbin_text(const struct bf_fatbin_entry *e, size_t *len, struct bf_err
 	return text;
 }
 
+size_t bf_fatbin_wrapped(size_t len)
+{
+	return HEADER + ENTRY_MIN + ((len + 7) & ~(size_t)7);
+}
+
+void bf_fatbin_wrap(uint8_t *out, const char *text, size_t len)
+{
+	const uint32_t magic = BF_FATBIN_MAGIC, version = HEADER << 16 | 1, header = ENTRY_MIN;
+	const uint64_t all = bf_fatbin_wrapped(len) - HEADER, payload = all - ENTRY_MIN;
+	const uint16_t kind = BF_FATBIN_PTX;
+
+	memcpy(out, &magic, sizeof(magic));
+	memcpy(out + 4, &version, sizeof(version));
+	memcpy(out + 8, &all, sizeof(all));
+	memcpy(out + HEADER + AT_KIND, &kind, sizeof(kind));
+	memcpy(out + HEADER + AT_HEADER, &header, sizeof(header));
+	memcpy(out + HEADER + AT_SIZE, &payload, sizeof(payload));
+	memcpy(out + HEADER + ENTRY_MIN, text, len);
+}
+
 static bool is_better(uint32_t one, uint32_t than, uint32_t arch)
 {
 	if (one <= arch)

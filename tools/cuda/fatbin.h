@@ -59,6 +59,10 @@ int bf_fatbin_next(const void *data, uint64_t len, uint64_t *at, struct bf_fatbi
  */
 char *bf_fatbin_text(const struct bf_fatbin_entry *entry, size_t *len, struct bf_error *err);
 
+/* The other way round: a fat binary with one text, of so many bytes, a multiple of 8; `out` is zeroed. */
+size_t bf_fatbin_wrapped(size_t len);
+void bf_fatbin_wrap(uint8_t *out, const char *text, size_t len);
+
 /* An LZ4 block (without a frame) of `len` bytes, which gives `size`. 0 or -EINVAL. */
 int bf_lz4_unpack(const uint8_t *in, size_t len, uint8_t *out, size_t size);
 

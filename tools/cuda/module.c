@@ -71,6 +71,21 @@ static int add_fatbin(struct bf_cu_module *m, const void *data)
 	return add_source(m, text, len);
 }
 
+static int add_linked(struct bf_cu_module *m, const void *image)
+{
+	struct bf_cu_image head;
+	int rc = BF_CU_OK;
+
+	memcpy(&head, image, sizeof(head));
+	for (uint64_t at = sizeof(head), size; !rc && at < head.size; at += (size + 7) & ~7ull) {
+		const void *data = (const uint8_t *)image + at;
+
+		size = bf_fatbin_size(data);
+		rc = size ? add_fatbin(m, data) : BF_CU_INVALID_IMAGE;
+	}
+	return rc;
+}
+
 static int add_image(struct bf_cu_module *m, const void *image)
 {
 	struct bf_fatbin_wrapper w;
@@ -80,6 +95,8 @@ static int add_image(struct bf_cu_module *m, const void *image)
 	memcpy(&magic, image, sizeof(magic));
 	if (magic == BF_FATBIN_MAGIC)
 		return add_fatbin(m, image);
+	if (magic == BF_CU_IMAGE_MAGIC)
+		return add_linked(m, image);
 	if (magic == 0x464c457fu) { /* ELF */
 		snprintf(m->missing, sizeof(m->missing), "it is machine code (a cubin) without PTX");
 		return BF_CU_OK;
