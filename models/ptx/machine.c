@@ -94,7 +94,7 @@ void bf_ptx_fence_lanes(struct bf_ptx_machine_warp *w, uint32_t mask, enum bf_sc
 void bf_ptx_ready(struct bf_ptx_machine_warp *w, uint32_t lanes)
 {
 	for (uint32_t left = lanes; left; left &= left - 1)
-		w->lane[__builtin_ctz(left)].waits = BF_PTX_RUNS;
+		w->lane[__builtin_ctz(left)].waits = BF_PTX_AWAKE;
 	w->core.ready |= lanes;
 	if (w->agent)
 		bf_agent_nudge(w->agent);

@@ -156,7 +156,7 @@ struct bf_ptx_loop {
 	uint64_t hash, looks, since_ps;
 };
 
-enum bf_ptx_waits { BF_PTX_RUNS, BF_PTX_AT_BARRIER, BF_PTX_AT_UNIT, BF_PTX_POLLING, BF_PTX_SLEEPING };
+enum bf_ptx_waits { BF_PTX_AWAKE, BF_PTX_AT_BARRIER, BF_PTX_AT_UNIT, BF_PTX_POLLING, BF_PTX_SLEEPING };
 
 /* Something that the Hopper GPU does for lanes of a warp; its memory is theirs until then. */
 struct bf_ptx_flight {

@@ -132,7 +132,7 @@ static void say_wait(struct text *t, const struct bf_ptx_machine_warp *w, uint32
 	case BF_PTX_SLEEPING:
 		add(t, "sleeps");
 		break;
-	case BF_PTX_RUNS:
+	case BF_PTX_AWAKE:
 		add(t, "goes on");
 		break;
 	}
