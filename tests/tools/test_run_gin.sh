@@ -65,6 +65,12 @@ finds 'rule: MLX5-ERROR-IGNORED' gin-put --bug gin-ignore-error --faults 'access
 finds 'error completion' gin-put --faults 'access-error skip=3 count=1' --messages 8 --seeds 2
 finds 'qp-mute' gin-signal --faults 'qp-mute on=nic1* skip=3' --messages 8 --seeds 2
 
+# One answer that never comes: who waits learns that the atomic may have been executed (NVIDIA/nccl#2383).
+"$BELFRY" run gin-barrier --messages 8 --faults 'qp-mute on=nic1* skip=3' --trace mute.bft >out 2>&1 && fail "no failure"
+"$BELFRY" explain mute.bft --stuck >out || :
+tr '\n' ' ' <out | tr -s ' ' | grep -q 'which the other end may have executed all the same' || fail "stuck: $(cat out)"
+grep -q 'a signal or a counter' out || fail "stuck says not what is waited for: $(cat out)"
+
 # Choices that cannot be are refused by name.
 for options in '--handler no-record' '--sharing exclusive --warps 2' '--depth 100' '--size 9' '--batch 128'; do
 	# shellcheck disable=SC2086

@@ -2,7 +2,13 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	bf_mlx5_failed_with(r, e, 0x15u, ": no retry was acknowledged, and later flushes follow from that");
+	/* Vendor 83: the entry is an atomic (docs/hardware/mlx5.md#gpu-initiated-18). */
+	const bool atomic = e->qp_error.vendor == 0x83u;
+
+	bf_mlx5_failed_with(r, e, 0x15u,
+			    atomic ? ": it is an atomic, which the other end may have executed all the same; who waits "
+				     "for it must leave on the error, as success never comes"
+				   : ": no retry was acknowledged, and later flushes follow from that");
 }
 
 const struct bf_rule bf_rule_mlx5_retry_exceeded = {
@@ -12,7 +18,7 @@ const struct bf_rule bf_rule_mlx5_retry_exceeded = {
 		.title = "the path is dead: no retry was acknowledged",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A requester that gets no acknowledgement sends again after its time-out, retry_cnt "
-			    "times, and then fails the queue pair with syndrome 15, vendor 81.",
+			    "times, and then fails the queue pair with syndrome 15, vendor 81 (83 for an atomic).",
 		.wrong = "The peer is gone, its queue pair is not ready or has failed, or packets are lost on the "
 			 "way. What follows on this queue pair is flushed with 05/f9 and tells nothing.",
 		.fix = "Look at the other side first: its queue pair's state and its first error; then at the path "
