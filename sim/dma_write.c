@@ -121,6 +121,13 @@ static void lane_pop(struct bf_dma_lane *l)
 	}
 }
 
+static bool is_late(struct bf_dma_port *p)
+{
+	if (BF_UNLIKELY(p->sim->chooser))
+		return bf_choose(p->sim, BF_CHOICE_DMA, 2);
+	return bf_rng_chance(&p->rings->rng, 500000);
+}
+
 /*
  * When a write that leaves now lands, and in which lane it waits. A relaxed one may wait for nobody; half of them, by
  * seed, are late for reasons of their own (another path through the root complex).
@@ -134,9 +141,10 @@ static uint64_t landing_time(struct bf_dma_port *p, uint32_t len, uint32_t flags
 
 	*lane = BF_DMA_LANE_STRICT;
 	if (BF_UNLIKELY(flags & BF_DMA_RELAXED)) {
-		*lane = bf_rng_chance(&r->rng, 500000) ? BF_DMA_LANE_LATE : BF_DMA_LANE_RELAXED;
+		*lane = is_late(p) ? BF_DMA_LANE_LATE : BF_DMA_LANE_RELAXED;
 		if (*lane == BF_DMA_LANE_LATE)
-			at += bf_rng_below(&r->rng, l->profile.relaxed_ps + 1);
+			at += BF_UNLIKELY(p->sim->chooser) ? l->profile.relaxed_ps
+							   : bf_rng_below(&r->rng, l->profile.relaxed_ps + 1);
 		if (at < r->lanes[*lane].last_ps)
 			at = r->lanes[*lane].last_ps;
 	} else if (at < l->posted_ps) {

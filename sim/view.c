@@ -11,10 +11,8 @@
 #include "sim/view_internal.h"
 #include "sim/where_internal.h"
 
-#define THREAD_STORES 64          /* a thread's buffer; x86 cores have 42 to 114 entries, the size matters little */
-#define ALL_STORES 16384          /* a simulation's: what thousands of threads store at once does not all wait */
-#define CHOSEN_LATE (256 * BF_US) /* as late as adversarial makes a store */
-#define CHOSEN_NEVER BF_S         /* somebody moves it on before */
+#define THREAD_STORES 64 /* a thread's buffer; x86 cores have 42 to 114 entries, the size matters little */
+#define ALL_STORES 16384 /* a simulation's: what thousands of threads store at once does not all wait */
 #define THREAD_BUCKET_BITS 3
 #define DOMAIN_BUCKET_BITS 8
 
@@ -193,14 +191,6 @@ uint64_t bf_view_late(struct bf_rng *rng)
 	return power + bf_rng_below(rng, power);
 }
 
-/* Chosen, a store moves on at once, or as late as nothing forces it. */
-static uint64_t chosen_delay(struct bf_sim *sim)
-{
-	if (sim->chooser->untimed)
-		return CHOSEN_NEVER;
-	return bf_choose(sim, BF_CHOICE_DRAIN, 2) ? CHOSEN_LATE : 0;
-}
-
 /*
  * One hop's time. tso: store buffers drain within a fraction of a microsecond. gpu: the hops of one store add up to a
  * few microseconds, and a store to a device needs no cache to make room. adversarial: at once, or as late as the fabric
@@ -208,8 +198,6 @@ static uint64_t chosen_delay(struct bf_sim *sim)
  */
 static uint64_t hop_delay(struct bf_view_full *v, bool mmio)
 {
-	if (BF_UNLIKELY(v->sim->chooser))
-		return chosen_delay(v->sim);
 	switch (v->pub.ordering) {
 	case BF_ORDER_TSO:
 		return bf_rng_below(&v->rng, 500 * BF_NS);
@@ -234,7 +222,7 @@ static struct bf_buffered *new_store(struct bf_agent *a, struct bf_region *r, vo
 	e->at = p;
 	e->seq = v->seq;
 	e->issued_ps = bf_agent_now(a);
-	for (uint32_t i = 0; i < BF_LEVEL_MEMORY; i++)
+	for (uint32_t i = 0; i < BF_LEVEL_MEMORY && BF_LIKELY(!a->sim->chooser); i++)
 		e->delay_ps[i] = hop_delay(v, r->kind == BF_MEM_MMIO);
 	e->actor = a->actor;
 	e->len = (uint8_t)len;
@@ -399,7 +387,7 @@ static bool leaves_copy(struct bf_view_full *v)
 static uint64_t copy_life(struct bf_view_full *v)
 {
 	if (BF_UNLIKELY(v->sim->chooser))
-		return v->sim->chooser->untimed ? CHOSEN_NEVER : CHOSEN_LATE;
+		return v->sim->chooser->untimed ? BF_NEVER / 2 : BF_CHOSEN_LATE;
 	return v->pub.ordering == BF_ORDER_GPU ? bf_rng_below(&v->rng, 4 * BF_US) : bf_view_late(&v->rng);
 }
 

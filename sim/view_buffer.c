@@ -7,6 +7,7 @@
 #include "sim/records_agent.h"
 #include "sim/view_internal.h"
 
+#define CHOSEN_NEVER BF_S /* somebody moves it on before */
 #define SLAB_STORES 64
 #define BUCKET_STORES 10 /* on average, at most */
 
@@ -222,13 +223,25 @@ void bf_buffer_drain_ready(struct bf_buffer *b, uint32_t i)
 		hop(e, b->level, BF_CAUSE_DRAIN);
 }
 
+/* Where somebody chooses, a store moves on at once, or as late as nothing forces it. */
+static uint64_t delay_of(const struct bf_buffered *e, const struct bf_buffer *b)
+{
+	struct bf_chooser *c = b->sim->chooser;
+
+	if (BF_LIKELY(!c))
+		return e->delay_ps[b->level];
+	if (c->untimed)
+		return CHOSEN_NEVER;
+	return bf_choose(b->sim, BF_CHOICE_DRAIN, 2) ? BF_CHOSEN_LATE : 0;
+}
+
 /* Decides when a store that has arrived in its buffer goes on: after its delay, and not before those it must follow. */
 static void settle(struct bf_buffered *e)
 {
 	struct bf_buffer *b = e->in;
 	const uint64_t now = bf_agents_now(b->sim);
 	const bool fifo = e->ordering == BF_ORDER_TSO;
-	uint64_t due = now + e->delay_ps[b->level];
+	uint64_t due = now + delay_of(e, b);
 	bool follows = false;
 
 	if (!fifo && e->region->kind != BF_MEM_MMIO)

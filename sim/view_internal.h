@@ -150,6 +150,8 @@ static inline struct bf_view_full *bf_view_full(struct bf_view *v)
 void bf_wc_init(struct bf_view_full *v);
 void bf_wc_evict(struct bf_view_full *v, enum bf_wc_cause cause);
 
+#define BF_CHOSEN_LATE (256 * BF_US) /* chosen to be late: as late as adversarial makes a store */
+
 /* A heavy-tailed delay: evenly over the powers of two from 1 to 256 us. */
 uint64_t bf_view_late(struct bf_rng *rng);
 

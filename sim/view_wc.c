@@ -79,6 +79,8 @@ void bf_wc_init(struct bf_view_full *v)
 
 static uint64_t evict_delay(struct bf_view_full *v)
 {
+	if (BF_UNLIKELY(v->sim->chooser))
+		return bf_choose(v->sim, BF_CHOICE_COMBINE, 2) ? BF_CHOSEN_LATE : EVICT_SC;
 	switch (v->pub.ordering) {
 	case BF_ORDER_SC:
 		return EVICT_SC;

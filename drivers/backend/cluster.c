@@ -219,7 +219,7 @@ static int start_cta(struct bf_sim_grid *g, struct bf_cluster_of *c, uint32_t ra
 		return -ENOMEM;
 	snprintf(name, sizeof(name), "start of b%u", cta->block);
 	bf_rng_init(&rng, w->opts.seed, name);
-	cta->start_ps = w->opts.ordering == BF_ORDER_SC ? 0 : bf_rng_below(&rng, START_SKEW_PS);
+	cta->start_ps = w->opts.ordering == BF_ORDER_SC || w->opts.chooser ? 0 : bf_rng_below(&rng, START_SKEW_PS);
 	rc = map_sm(w, cta);
 	if (!rc)
 		rc = bf_domain_create(w->sim, BF_SCOPE_CTA, w->domain, &cta->domain);
@@ -420,6 +420,7 @@ static int build(struct bf_cluster_world *w)
 
 	if (rc)
 		return bf_fail(w->err, rc, "no memory for a simulation");
+	w->sim->chooser = w->opts.chooser;
 	w->cache.ops = &shared_ops;
 	if (w->opts.record_mask)
 		rc = bf_stream_open(&w->sim->rec, &w->sim->now_ps, w->opts.record_mask, w->opts.sink);

@@ -195,7 +195,13 @@ static bool stalls_now(struct bf_warp_of *w, uint64_t *ps)
 	const struct bf_sim_grid *g = w->cta->cluster->grid;
 	const enum bf_ordering o = g->world->opts.ordering;
 
-	if (o == BF_ORDER_SC || o == BF_ORDER_TSO || w->stalled || !bf_rng_chance(&w->stalls, STALL_PPM))
+	if (o == BF_ORDER_SC || o == BF_ORDER_TSO || w->stalled)
+		return false;
+	if (BF_UNLIKELY(g->world->opts.chooser)) {
+		*ps = STALL_ADVERSARIAL_PS;
+		return bf_choose(g->world->sim, BF_CHOICE_SCHEDULE, 2);
+	}
+	if (!bf_rng_chance(&w->stalls, STALL_PPM))
 		return false;
 	*ps = bf_rng_below(&w->stalls, o == BF_ORDER_GPU ? STALL_GPU_PS : STALL_ADVERSARIAL_PS);
 	return true;

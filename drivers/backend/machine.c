@@ -192,6 +192,7 @@ int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct
 		bf_fail(err, rc, "no memory for a simulation");
 		goto fail;
 	}
+	m->sim->chooser = opts->chooser;
 	rc = open_stream(m, opts);
 	if (rc) {
 		bf_fail(err, rc, "cannot open the record stream");

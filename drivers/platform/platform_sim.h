@@ -37,8 +37,21 @@ struct bf_thread {
 #define BF_SIM_STALL_PPM 62500u
 static BF_ALWAYS_INLINE void bf_sim_stall(struct bf_thread *t)
 {
-	if (BF_UNLIKELY(t->stall_ns) && bf_rng_chance(&t->stalls, BF_SIM_STALL_PPM))
+	if (BF_LIKELY(!t->stall_ns))
+		return;
+	if (BF_UNLIKELY(t->agent->sim->chooser)) {
+		if (bf_choose(t->agent->sim, BF_CHOICE_SCHEDULE, 2))
+			bf_agent_delay(t->agent, t->stall_ns * BF_NS);
+	} else if (bf_rng_chance(&t->stalls, BF_SIM_STALL_PPM)) {
 		bf_agent_delay(t->agent, bf_rng_below(&t->stalls, t->stall_ns * BF_NS));
+	}
+}
+
+/* Chosen, it may stall wherever others can notice it: before its fences and doorbells, too. */
+static BF_ALWAYS_INLINE void bf_sim_pause(struct bf_thread *t)
+{
+	if (BF_UNLIKELY(t->agent->sim->chooser) && t->stall_ns && bf_choose(t->agent->sim, BF_CHOICE_SCHEDULE, 2))
+		bf_agent_delay(t->agent, t->stall_ns * BF_NS);
 }
 
 BF_STATIC_ASSERT((int)BF_AT_CTA == (int)BF_SCOPE_CTA && (int)BF_AT_GPU == (int)BF_SCOPE_GPU &&
@@ -152,6 +165,7 @@ static BF_ALWAYS_INLINE void bf_st_weak128(struct bf_thread *t, void *p, struct 
 
 static BF_ALWAYS_INLINE void bf_fence_at(struct bf_thread *t, enum bf_thread_scope scope)
 {
+	bf_sim_pause(t);
 	bf_fence(t->agent, (enum bf_scope)scope);
 }
 static BF_ALWAYS_INLINE void bf_fence_cta(struct bf_thread *t)
@@ -199,11 +213,13 @@ BF_SIM_CAS(64)
 
 static BF_ALWAYS_INLINE void bf_mmio_st64(struct bf_thread *t, void *p, uint64_t v)
 {
+	bf_sim_pause(t);
 	bf_mmio_store(t->agent, p, &v, sizeof(v), BF_RELAXED);
 }
 
 static BF_ALWAYS_INLINE void bf_mmio_st32(struct bf_thread *t, void *p, uint32_t v)
 {
+	bf_sim_pause(t);
 	bf_mmio_store(t->agent, p, &v, sizeof(v), BF_RELAXED);
 }
 

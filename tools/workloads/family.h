@@ -97,6 +97,10 @@ struct bf_family {
 	const char *per_second;
 };
 
+/* `explore --exhaustive` (tools/workloads/explore_all.c): exit code. */
+int bf_explore_all(const struct bf_args *args, const struct bf_family *f, const void *w, const enum bf_ordering *orders,
+		   uint32_t norders);
+
 /* Those of this program, ends with NULL. The first one is what the commands have without a prefix. */
 extern const struct bf_family *const bf_families[];
 
@@ -104,8 +108,8 @@ extern const struct bf_family *const bf_families[];
 #define BF_FAMILY_STRUCTS(choices, outcome)                                                                            \
 	.search.choice_bytes = sizeof(choices), .search.result_bytes = sizeof(outcome),                                \
 	.search.seed = { BF_MEMBER(choices, seed), 0 }, .search.ordering = { BF_MEMBER(choices, ordering), 0 },        \
-	.search.verdict = bf_family_verdict, .records = { BF_MEMBER(choices, records), 0 },                            \
-	.counts = { BF_MEMBER(choices, counts), 0 }
+	.search.chooser = { BF_MEMBER(choices, chooser), 0 }, .search.verdict = bf_family_verdict,                     \
+	.records = { BF_MEMBER(choices, records), 0 }, .counts = { BF_MEMBER(choices, counts), 0 }
 
 /* The workload that is chosen, and who provides its devices. */
 const struct bf_work *bf_family_work(const struct bf_family *f, const void *w);

@@ -15,6 +15,8 @@ static const struct bf_opt run_first[] = {
 		     "check the run against all rules and print what they find; with records of class where, also the "
 		     "lines of code"),
 	BF_OPT_NAMED("stats", FLAG, NULL, NULL, "print the devices' counters"),
+	BF_OPT_NAMED("choices", TEXT, "I:A[,I:A]", NULL,
+		     "repeat a run that explore --exhaustive found: alternative A at choice I, no delay elsewhere"),
 	{ .name = NULL },
 };
 
@@ -31,6 +33,21 @@ static const struct bf_opt explore_first[] = {
 	  .help = "how many seeds, from --seed on",
 	  .min = 1,
 	  .max = 1u << 30 },
+	{ .name = "exhaustive",
+	  .kind = BF_OPT_U64,
+	  .arg = "K",
+	  .help =
+	      "not by seed: every run with at most K delays (stores, stale copies, stalls, write combining, relaxed "
+	      "DMA), with ordering adversarial unless --orderings names others",
+	  .min = 0,
+	  .max = 16 },
+	{ .name = "runs",
+	  .kind = BF_OPT_U64,
+	  .arg = "N",
+	  .initial = "1000000",
+	  .help = "with --exhaustive: give up after so many runs of an ordering",
+	  .min = 1,
+	  .max = UINT32_MAX },
 	BF_OPT_NAMED("orderings", TEXT, "O[,O]", "sc,tso,gpu,adversarial", "orderings to run each seed with"),
 	{ .name = "jobs",
 	  .kind = BF_OPT_U64,

@@ -216,7 +216,7 @@ static int choose_recording(const struct bf_family *f, const struct bf_args *arg
 	return BF_EXIT_GOOD;
 }
 
-static int run_parsed(const struct bf_family *f, const struct bf_args *args, void *w)
+static int run_chosen(const struct bf_family *f, const struct bf_args *args, void *w)
 {
 	struct bf_run run = { .family = f, .w = w, .backend = bf_family_backend(f, w) };
 	const int code = choose_recording(f, args, run.backend, w);
@@ -224,6 +224,31 @@ static int run_parsed(const struct bf_family *f, const struct bf_args *args, voi
 	if (code != BF_EXIT_GOOD)
 		return code;
 	return f->run_once ? f->run_once(args, w, &run) : bf_run_once(args, &run);
+}
+
+/* A list of choices in place of the seed, if one was given. */
+static int run_parsed(const struct bf_family *f, const struct bf_args *args, void *w)
+{
+	const char *list = bf_arg_text(args, "choices");
+	struct bf_error err = { 0 };
+	struct bf_enumeration e;
+	struct bf_chooser *chooser = &e.chooser;
+	int code;
+
+	if (!list)
+		return run_chosen(f, args, w);
+	if (!f->search.chooser.size || bf_family_backend(f, w)->platform != BF_PLATFORM_SIM)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--choices: only runs of the models on backend sim have some");
+	bf_enumeration_init(&e, BF_CHOICE_ALL);
+	memcpy((char *)w + f->search.chooser.offset, &chooser, sizeof(chooser));
+	if (bf_enumeration_parse(&e, list, &err) == 0)
+		code = run_chosen(f, args, w);
+	else
+		code = bf_cli_error(args, BF_EXIT_USAGE, "--choices: %s", err.text);
+	if (code != BF_EXIT_USAGE && (e.failed || e.at < e.count))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "--choices: this run has not all of them: another command?");
+	bf_enumeration_fini(&e);
+	return code;
 }
 
 static int explore_parsed(const struct bf_family *f, const struct bf_args *args, void *w)

@@ -40,6 +40,7 @@ static int set_up(struct arena *a, const struct bf_mbar_workload *w, struct bf_s
 	const struct bf_cluster_opts opts = {
 		.seed = w->seed,
 		.ordering = w->ordering,
+		.chooser = w->chooser,
 		.profile = &w->profile,
 		.limit_ps = w->limit_ps,
 		.record_mask = w->records,

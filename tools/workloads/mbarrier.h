@@ -14,6 +14,7 @@ struct bf_mbar_workload {
 	struct bf_mbar_job job;
 	uint32_t blocks, cluster;
 	enum bf_ordering ordering;
+	struct bf_chooser *chooser; /* NULL: the seed */
 	uint64_t seed, limit_ps, pace_ps;
 	uint32_t records; /* BF_CLASS_* */
 	struct bf_hopper_profile profile;

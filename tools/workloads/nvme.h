@@ -17,8 +17,9 @@ struct bf_nvme_workload {
 	enum bf_nvme_drv_work work;
 	const struct bf_backend *backend;
 	enum bf_ordering ordering;
-	uint32_t records;         /* BF_CLASS_* */
-	bf_nvme_drv_bug_set bugs; /* BF_NVME_DRV_BUG_* */
+	struct bf_chooser *chooser; /* NULL: the seed */
+	uint32_t records;           /* BF_CLASS_* */
+	bf_nvme_drv_bug_set bugs;   /* BF_NVME_DRV_BUG_* */
 	struct bf_nvme_profile profile;
 	const char *profile_text, *media, *media_errors, *file; /* borrowed; NULL: none */
 	const char *device; /* of a backend whose controller is real; NULL: its choice */

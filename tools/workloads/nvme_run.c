@@ -78,6 +78,7 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 	const struct bf_world_opts opts = {
 		.seed = w->seed,
 		.ordering = w->ordering,
+		.chooser = w->chooser,
 		.faults = w->faults,
 		.devices = BF_DEVICE_NVME,
 		.nvme = &w->profile,

@@ -36,8 +36,9 @@ struct bf_sdma_workload {
 	enum bf_sdma_drv_work work;
 	const struct bf_backend *backend;
 	enum bf_ordering ordering;
-	uint32_t records; /* BF_CLASS_* */
-	uint64_t bugs;    /* BF_SDMA_BUG_* */
+	struct bf_chooser *chooser; /* NULL: the seed */
+	uint32_t records;           /* BF_CLASS_* */
+	uint64_t bugs;              /* BF_SDMA_BUG_* */
 	struct bf_sdma_profile profile;
 	struct bf_sdma_drv_caps caps;
 	const char *profile_text; /* what was asked for; NULL: the generation's own */

@@ -27,10 +27,11 @@ struct bf_workload {
 	enum bf_ibgda_work work;
 	const struct bf_backend *backend;
 	enum bf_ordering ordering;
-	uint32_t records;  /* BF_CLASS_* */
-	uint64_t bugs;     /* BF_IBGDA_BUG_* */
-	uint64_t suspects; /* BF_IBGDA_SUSPECT_* */
-	uint64_t lacks;    /* BF_IBGDA_LACKS_* */
+	struct bf_chooser *chooser; /* NULL: the seed */
+	uint32_t records;           /* BF_CLASS_* */
+	uint64_t bugs;              /* BF_IBGDA_BUG_* */
+	uint64_t suspects;          /* BF_IBGDA_SUSPECT_* */
+	uint64_t lacks;             /* BF_IBGDA_LACKS_* */
 	struct bf_mlx5_profile profile;
 	const char *profile_text;
 	char *faults;         /* owned text of the plan, NULL = none */
