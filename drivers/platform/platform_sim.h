@@ -47,7 +47,7 @@ static BF_ALWAYS_INLINE void bf_sim_stall(struct bf_thread *t)
 	}
 }
 
-/* Chosen, it may stall wherever others can notice it: before its fences and doorbells, too. */
+/* Where somebody chooses, it may stall before its doorbells, too: between what it has read and what it rings. */
 static BF_ALWAYS_INLINE void bf_sim_pause(struct bf_thread *t)
 {
 	if (BF_UNLIKELY(t->agent->sim->chooser) && t->stall_ns && bf_choose(t->agent->sim, BF_CHOICE_SCHEDULE, 2))
@@ -165,7 +165,6 @@ static BF_ALWAYS_INLINE void bf_st_weak128(struct bf_thread *t, void *p, struct 
 
 static BF_ALWAYS_INLINE void bf_fence_at(struct bf_thread *t, enum bf_thread_scope scope)
 {
-	bf_sim_pause(t);
 	bf_fence(t->agent, (enum bf_scope)scope);
 }
 static BF_ALWAYS_INLINE void bf_fence_cta(struct bf_thread *t)

@@ -1,0 +1,66 @@
+#!/bin/sh
+# explore --exhaustive: right drivers are good in every run with few delays; each missing fence and lock is found, always
+# in the same run, and that run can be repeated.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# is EXIT TEXT: what the command put into "out" says that text.
+is() {
+	if [ "$got" != "$1" ] || ! grep -qF -- "$2" "$work/out"; then
+		echo "FAILED: exit code $got (wanted $1), or '$2' is not in:" >&2
+		cat "$work/out" >&2
+		exit 1
+	fi
+}
+belfry() {
+	got=0
+	"$BELFRY" "$@" >"$work/out" 2>&1 || got=$?
+}
+good() { # WORKLOAD...
+	belfry explore "$@"
+	is 0 "are good"
+	is 0 "not varied: "
+}
+# What it found fails when it is run again, and a second search finds the same.
+bad() { # WORKLOAD...
+	belfry explore "$@"
+	is 1 "with the fewest delays that do it"
+	cp "$work/out" "$work/first"
+	sed -n 's/^  belfry \(run .*\)/\1/p' "$work/first" >"$work/command"
+	xargs "$BELFRY" <"$work/command" >"$work/again" 2>&1 && { echo "FAILED: good the second time:"; cat "$work/first"; exit 1; }
+	head -1 "$work/first" | cut -d' ' -f1-2 | grep -qFf - "$work/again"
+	belfry explore "$@"
+	cmp "$work/first" "$work/out"
+}
+
+one="ibgda-put --messages 1 --blocks 1 --warps 1"
+two="ibgda-put --messages 1 --blocks 1 --warps 2"
+good $one --exhaustive 1
+good $two --exhaustive 1
+good nvme-read --commands 1 --exhaustive 1
+good sdma-copy --commands 2 --producers 2 --queues 1 --exhaustive 1
+# With one block whoever fills an entry also rings for it, behind a fence of its own: it takes another one to notice.
+good $one --exhaustive 2 --bug no-wqe-fence
+bad ibgda-put --messages 1 --exhaustive 1 --bug no-wqe-fence
+for bug in no-dbrec-fence doorbell-first cta-fence; do
+	bad $one --exhaustive 1 --bug $bug
+done
+for bug in no-ready-order wqe-after-ready; do
+	bad $two --exhaustive 1 --bug $bug
+done
+bad ibgda-put --messages 2 --blocks 1 --warps 2 --exhaustive 2 --bug no-lock
+for bug in no-fence-before-doorbell doorbell-first; do
+	bad nvme-read --commands 1 --exhaustive 1 --bug $bug
+done
+bad sdma-copy --commands 1 --exhaustive 1 --bug no-fence
+bad sdma-copy --commands 2 --producers 2 --queues 1 --exhaustive 1 --bug commit-order
+
+# A limit is said; so is what a list has that a run has not.
+belfry explore $one --exhaustive 2 --runs 50
+is 0 "not finished: all runs with at most 1 delays are good"
+belfry run $one --choices 100000:1
+is 2 "this run has not all of them"
+belfry run $one --choices 3:x
+is 2 'choices "3:x", character 1: a list such as'
+echo good
