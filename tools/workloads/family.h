@@ -108,8 +108,10 @@ extern const struct bf_family *const bf_families[];
 #define BF_FAMILY_STRUCTS(choices, outcome)                                                                            \
 	.search.choice_bytes = sizeof(choices), .search.result_bytes = sizeof(outcome),                                \
 	.search.seed = { BF_MEMBER(choices, seed), 0 }, .search.ordering = { BF_MEMBER(choices, ordering), 0 },        \
-	.search.chooser = { BF_MEMBER(choices, chooser), 0 }, .search.verdict = bf_family_verdict,                     \
-	.records = { BF_MEMBER(choices, records), 0 }, .counts = { BF_MEMBER(choices, counts), 0 }
+	.search.verdict = bf_family_verdict, .records = { BF_MEMBER(choices, records), 0 },                            \
+	.counts = { BF_MEMBER(choices, counts), 0 }
+/* The same for those whose worlds take a chooser: explore --exhaustive, run --choices. */
+#define BF_FAMILY_CHOOSER(choices) .search.chooser = { BF_MEMBER(choices, chooser), 0 }
 
 /* The workload that is chosen, and who provides its devices. */
 const struct bf_work *bf_family_work(const struct bf_family *f, const void *w);

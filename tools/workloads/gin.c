@@ -14,6 +14,7 @@ struct choices {
 	uint32_t pes, contexts, depth, handler, sharing;
 	uint64_t seed, bugs, limit_ps;
 	enum bf_ordering ordering;
+	struct bf_chooser *chooser; /* NULL: the seed */
 	uint32_t records;
 	struct bf_mlx5_profile profile;
 	const char *profile_text;
@@ -153,6 +154,7 @@ static int set_up(struct arena *a, struct bf_sink *sink, struct bf_error *err)
 	const struct bf_world_opts opts = {
 		.seed = w->seed,
 		.ordering = w->ordering,
+		.chooser = w->chooser,
 		.profile = &w->profile,
 		.faults = w->faults,
 		.npes = w->pes,
@@ -326,6 +328,7 @@ static const struct bf_search_part parts[] = {
 
 const struct bf_family bf_gin_family = {
 	BF_FAMILY_STRUCTS(struct choices, struct outcome),
+	BF_FAMILY_CHOOSER(struct choices),
 	.prefix = "gin-",
 	.works = works,
 	.options = options,

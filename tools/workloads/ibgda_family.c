@@ -431,6 +431,7 @@ static const char *const explore_initial[] = { "blocks", "2", "warps", "2", "qp-
 
 const struct bf_family bf_ibgda_family = {
 	BF_FAMILY_STRUCTS(struct bf_workload, struct bf_run_result),
+	BF_FAMILY_CHOOSER(struct bf_workload),
 	.prefix = "ibgda-",
 	.works = works,
 	.options = options,

@@ -239,6 +239,7 @@ static const struct bf_opt run_options[] = {
 
 const struct bf_family bf_mbar_family = {
 	BF_FAMILY_STRUCTS(struct bf_mbar_workload, struct bf_mbar_result),
+	BF_FAMILY_CHOOSER(struct bf_mbar_workload),
 	.prefix = "mbarrier-",
 	.works = works,
 	.options = options,

@@ -384,6 +384,7 @@ static const struct bf_opt run_options[] = {
 
 const struct bf_family bf_nvme_work_family = {
 	BF_FAMILY_STRUCTS(struct bf_nvme_workload, struct bf_nvme_work_run_result),
+	BF_FAMILY_CHOOSER(struct bf_nvme_workload),
 	.prefix = "nvme-",
 	.works = works,
 	.options = options,

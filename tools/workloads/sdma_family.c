@@ -336,6 +336,7 @@ static const struct bf_opt run_options[] = {
 
 const struct bf_family bf_sdma_work_family = {
 	BF_FAMILY_STRUCTS(struct bf_sdma_workload, struct bf_sdma_work_result),
+	BF_FAMILY_CHOOSER(struct bf_sdma_workload),
 	.prefix = "sdma-",
 	.works = bf_sdma_work_works,
 	.options = options,
