@@ -1,5 +1,6 @@
 #include "sim/pool.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -152,7 +153,7 @@ static bool add_block(struct bf_pool *pool)
 	return true;
 }
 
-void *bf_pool_take(struct bf_sim *sim, size_t bytes)
+static void *take(struct bf_sim *sim, size_t bytes)
 {
 	const size_t size = round_up(bytes), class = class_of(size);
 	struct bf_pool *pool;
@@ -179,6 +180,15 @@ void *bf_pool_take(struct bf_sim *sim, size_t bytes)
 	if (BF_UNLIKELY(pool->blocks->used >= HUGE_FROM && !pool->huge))
 		go_huge(pool);
 	return carve(pool->blocks, size);
+}
+
+void *bf_pool_take(struct bf_sim *sim, size_t bytes)
+{
+	void *p = take(sim, bytes);
+
+	if (BF_UNLIKELY(!p))
+		bf_fail(&sim->error, -ENOMEM, "no memory for %zu bytes of a model", bytes);
+	return p;
 }
 
 void bf_pool_give(struct bf_sim *sim, void *p, size_t bytes)

@@ -269,6 +269,8 @@ int bf_stream_open(struct bf_stream *st, const uint64_t *clock_ps, uint32_t mask
 
 int bf_stream_flush(struct bf_stream *st)
 {
+	if (st->nameless && st->buf && !st->status)
+		fail(st, -ENOMEM);
 	if (!st->used)
 		return st->status;
 	st->hash = bf_hash_records(st->hash, st->buf, st->used);
@@ -336,13 +338,13 @@ uint32_t bf_stream_actor(struct bf_stream *st, const char *kind, const char *nam
 		uint32_t cap = st->actors_cap ? st->actors_cap * 2 : 16;
 		struct bf_actor *more = realloc(st->actors, cap * sizeof(*more));
 		if (!more)
-			return 0;
+			return st->nameless = true, 0;
 		st->actors = more;
 		st->actors_cap = cap;
 	}
 	const char *text = keep_text(st, kind, name);
 	if (!text)
-		return 0;
+		return st->nameless = true, 0;
 	struct bf_actor *actor = &st->actors[st->nactors++];
 	*actor = (struct bf_actor){ .kind = text };
 	if (st->buf && !st->status) {

@@ -139,6 +139,7 @@ struct bf_stream {
 	struct bf_actor *actors;
 	struct bf_actor_text *texts;
 	uint32_t nactors, actors_cap;
+	bool nameless;                         /* an actor could not be kept: its records name nobody */
 	uint8_t declared[BF_RECORD_TYPES / 8]; /* bit per type number */
 };
 

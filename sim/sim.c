@@ -112,7 +112,8 @@ enum bf_run_end bf_sim_run(struct bf_sim *sim, uint64_t until_ps)
 
 	sim->stopped = false;
 	next = bf_sim_fire_due(sim, until_ps);
-	if (sim->stopped)
+	/* Whatever a model did without memory is not what the hardware would have done. */
+	if (sim->stopped || sim->error.code == -ENOMEM)
 		return BF_RUN_STOPPED;
 	if (next != BF_NEVER) {
 		if (until_ps > sim->now_ps)

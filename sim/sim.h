@@ -68,7 +68,8 @@ struct bf_sim {
 enum bf_run_end {
 	BF_RUN_IDLE,     /* no event left and no agent unfinished: the work is done */
 	BF_RUN_LIMIT,    /* the time limit was reached with work left */
-	BF_RUN_STOPPED,  /* bf_sim_stop() */
+	BF_RUN_STOPPED,  /* bf_sim_stop(), or memory ran out on the way: sim->error says -ENOMEM, and the run is no
+			    evidence */
 	BF_RUN_DEADLOCK, /* agents wait and nothing can wake them; sim->error.text says who waits for what */
 };
 

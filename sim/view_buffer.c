@@ -24,8 +24,10 @@ struct bf_buffered *bf_stores_take(struct bf_sim *sim)
 	if (BF_UNLIKELY(!e)) {
 		struct bf_store_slab *slab = malloc(sizeof(*slab));
 
-		if (!slab)
+		if (!slab) {
+			bf_fail(&sim->error, -ENOMEM, "no memory for stores that are under way");
 			return NULL;
+		}
 		slab->next = ags->slabs;
 		ags->slabs = slab;
 		for (uint32_t i = 0; i < SLAB_STORES; i++) {

@@ -393,7 +393,8 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 			snprintf(out->report + strlen(out->report), sizeof(out->report) - strlen(out->report),
 				 "threads of the real GPU still run\n");
 	}
-	bf_machine_result(&w->m, began, out);
+	if (bf_machine_result(&w->m, began, out) && !rc)
+		rc = -ENOMEM;
 	out->time_ps = ended - began;
 	bf_workers_clear(&w->workers);
 	rc = rc ? rc : joined;

@@ -284,7 +284,9 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 	}
 	if (w->m.fabric)
 		bf_fabric_report(w->m.fabric);
-	bf_machine_result(&w->m, began, out);
+	rc = bf_machine_result(&w->m, began, out);
+	if (rc)
+		return rc;
 	return w->m.ranks ? bf_ranks_merge(w->m.ranks, out) : 0;
 }
 

@@ -386,6 +386,10 @@ int bf_cluster_run(struct bf_cluster_world *w, const struct bf_cluster_grid *gri
 		return bf_fail(w->err, rc, "cannot start the grid: %s",
 			       w->sim->error.code ? w->sim->error.text : strerror(-rc));
 	end = bf_sim_run(w->sim, w->opts.limit_ps ? began + w->opts.limit_ps : BF_NEVER);
+	if (bf_stream_flush(&w->sim->rec) == -ENOMEM)
+		return bf_fail(w->err, -ENOMEM, "no memory for records");
+	if (w->sim->error.code == -ENOMEM)
+		return bf_fail(w->err, -ENOMEM, "the run was stopped: %s", w->sim->error.text);
 	if (bf_hopper_fault(w->gpu) || (end == BF_RUN_STOPPED && w->sim->error.code == -EFAULT))
 		out->end = BF_CLUSTER_FAULT;
 	else if (end == BF_RUN_IDLE && w->grid->alive == 0)
@@ -399,7 +403,6 @@ int bf_cluster_run(struct bf_cluster_world *w, const struct bf_cluster_grid *gri
 			       w->sim->error.text);
 	count_units(w, w->grid, out);
 	bf_watch_report(w, out);
-	bf_stream_flush(&w->sim->rec);
 	out->hash = bf_stream_hash(&w->sim->rec);
 	out->records = w->sim->rec.count;
 	out->events = w->sim->events;

@@ -518,13 +518,15 @@ int bf_machine_pe_hashes(struct bf_world *m, uint64_t *out)
 	return m->ranks ? bf_ranks_merge_pes(m->ranks, out) : 0;
 }
 
-void bf_machine_result(struct bf_world *m, uint64_t began_ps, struct bf_world_result *out)
+int bf_machine_result(struct bf_world *m, uint64_t began_ps, struct bf_world_result *out)
 {
-	bf_stream_flush(&m->sim->rec);
+	const int rc = bf_stream_flush(&m->sim->rec);
+
 	out->time_ps = m->sim->now_ps - began_ps;
 	out->events = m->sim->events;
 	out->hash = bf_stream_hash(&m->sim->rec);
 	out->records = m->sim->rec.count;
+	return rc == -ENOMEM ? bf_fail(m->err, rc, "no memory for records") : 0;
 }
 
 void *bf_machine_model(struct bf_world *m, uint32_t pe)

@@ -116,7 +116,7 @@ struct bf_grid *bf_machine_next_grid(struct bf_world *m);
 void bf_machine_describe_queues(struct bf_world *m, char *report, size_t cap);
 
 /* Fills in what a run has in common: time, events, hash, records. */
-void bf_machine_result(struct bf_world *m, uint64_t began_ps, struct bf_world_result *out);
+int bf_machine_result(struct bf_world *m, uint64_t began_ps, struct bf_world_result *out);
 
 /* VRAM behind the PE's GPU for the placements GPU_CACHED and GPU_UC; not yet mapped for its devices. */
 int bf_machine_alloc_vram(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,

@@ -256,7 +256,10 @@ void bf_trial_once(const struct bf_trial_choice *c, struct bf_sink *records, str
 	memcpy(r->size, c->size, sizeof(r->size));
 	if (spec_is_whole(&t) && open_rules(&t, &accepted, &rules) == 0) {
 		r->verdict = run_trial(&t, rules, records, &r->world);
-		bf_rules_finish(rules, r->verdict != BF_TRIAL_NOT_RUN);
+		if (bf_rules_finish(rules, r->verdict != BF_TRIAL_NOT_RUN)) {
+			bf_trial_fail(&t, 0, "no memory for rules");
+			r->verdict = BF_TRIAL_NOT_RUN;
+		}
 		if (r->verdict != BF_TRIAL_NOT_RUN)
 			judge(spec, rules, r);
 	}

@@ -10,6 +10,7 @@
  */
 #include "models/fabric/cc_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,8 +207,10 @@ static struct flow *new_flow(struct bf_port *p, struct flow **at, uint32_t ipv4,
 	struct flow *f = cc->unused ? cc->unused : malloc(sizeof(*f));
 	uint64_t now = p->fabric->sim->now_ps;
 
-	if (!f)
+	if (!f) {
+		bf_fail(&p->fabric->sim->error, -ENOMEM, "no memory for a flow");
 		return NULL;
+	}
 	cc->unused = cc->unused ? cc->unused->next : NULL;
 	*f = (struct flow){ .port = p, .ipv4 = ipv4, .qp = qp, .rate = cc->line, .target = cc->line, .alpha = ONE };
 	f->alpha_ps = f->increase_ps = f->free_ps = now;

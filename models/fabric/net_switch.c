@@ -1,6 +1,7 @@
 /*
  * A switch: what lands is put in order, routed, admitted to the shared buffer, perhaps marked, and queued for a link.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,8 +174,10 @@ static bool reserve_due(struct bf_switch *sw)
 	if (sw->last < sw->due_cap)
 		return true;
 	grown = realloc(sw->due, cap * sizeof(*grown));
-	if (!grown)
+	if (!grown) {
+		bf_fail(&sw->net->fabric->sim->error, -ENOMEM, "no memory for packets in a switch");
 		return false;
+	}
 	sw->due = grown;
 	sw->due_cap = cap;
 	return true;

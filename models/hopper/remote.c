@@ -110,8 +110,10 @@ static struct bf_hopper_message *take_message(struct bf_hopper *gpu)
 		return m;
 	}
 	m = calloc(1, sizeof(*m));
-	if (!m)
+	if (!m) {
+		bf_fail(&gpu->sim->error, -ENOMEM, "%s: no memory for a message to another SM", gpu->name);
 		return NULL;
+	}
 	bf_event_init(&m->event, arrived);
 	m->gpu = gpu;
 	m->next = gpu->messages;

@@ -1,6 +1,7 @@
 /* Completion queues: CQEs, the owner bit, overrun, arming and events. The commands are in cmd_cq.c. */
 #include "models/mlx5/device_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "sim/fault.h"
@@ -180,8 +181,10 @@ bool bf_mlx5_cq_extend(struct bf_mlx5_cq *cq)
 	if (x)
 		return true;
 	x = cq->extra = calloc(1, sizeof(*x));
-	if (!x)
+	if (!x) {
+		bf_fail(&cq->dev->sim->error, -ENOMEM, "%s: no memory for a CQ", cq->dev->name);
 		return false;
+	}
 	x->cq = cq;
 	bf_event_init(&x->timer, waited_long);
 	x->arm_word = UINT32_MAX;
@@ -321,6 +324,7 @@ static void wait_for_room(struct bf_mlx5_cq *cq, const struct source *from, cons
 	struct bf_mlx5_cq_wait *w = malloc(sizeof(*w));
 
 	if (!w) {
+		bf_fail(&cq->dev->sim->error, -ENOMEM, "%s: no memory for a completion that waits", cq->dev->name);
 		fail(cq, BF_MLX5_CQ_EVENT_OVERRUN);
 		return;
 	}

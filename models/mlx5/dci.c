@@ -328,6 +328,7 @@ static struct bf_mlx5_qp *open_stream(struct bf_mlx5_qp *qp, uint16_t number)
 	const struct bf_rdma_qp *from = &qp->rdma;
 
 	if (!s || !d || !sends) {
+		bf_fail(&qp->dev->sim->error, -ENOMEM, "%s: no memory for a channel", qp->dev->name);
 		free(sends);
 		bf_pool_give(qp->dev->sim, s, sizeof(*s));
 		bf_pool_give(qp->dev->sim, d, sizeof(*d));

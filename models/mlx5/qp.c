@@ -22,8 +22,10 @@ bool bf_mlx5_qp_make_receives(struct bf_mlx5_qp *qp)
 	if (BF_LIKELY(rx != NULL))
 		return true;
 	rx = calloc(1, sizeof(*rx) + sges * sizeof(rx->sge[0]) + cache);
-	if (!rx)
+	if (!rx) {
+		bf_fail(&qp->dev->sim->error, -ENOMEM, "%s: no memory for receives", qp->dev->name);
 		return false;
+	}
 	rx->qp = qp;
 	rx->bytes = (uint8_t *)&rx->sge[sges];
 	qp->receive = rx;

@@ -6,6 +6,7 @@
  */
 #include "models/mlx5/device_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* In one piece, so that a queue pair whose few WQEs lie at the start of its ring has all in a page or two. */
@@ -66,8 +67,10 @@ bool bf_mlx5_sq_copy_take(struct bf_mlx5_qp *qp)
 		*stock = copy->next;
 	else
 		copy = new_copy(qp->rdma.sq_mask + 1u);
-	if (!copy)
+	if (!copy) {
+		bf_fail(&qp->dev->sim->error, -ENOMEM, "%s: no memory for entries", qp->dev->name);
 		return false;
+	}
 	use(qp, copy);
 	return true;
 }

@@ -10,7 +10,7 @@ uint8_t *bf_nvme_admin_buf(struct bf_nvme_rq *rq, uint32_t len)
 	rq->buf = calloc(1, len);
 	rq->buf_len = len;
 	if (!rq->buf)
-		bf_nvme_complete(rq, BF_NVME_SC_INTERNAL);
+		bf_nvme_complete(rq, bf_nvme_no_memory(rq->dev));
 	return rq->buf;
 }
 

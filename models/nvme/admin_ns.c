@@ -126,7 +126,7 @@ static uint32_t create_ns(struct bf_nvme_rq *rq)
 		return BF_NVME_SC_NS_ID_UNAVAILABLE | BF_NVME_DNR;
 	opts.bytes = size << shift;
 	if (bf_nvme_ns_open(dev, nsid, &opts))
-		return BF_NVME_SC_INTERNAL;
+		return bf_nvme_no_memory(dev);
 	dev->ns[nsid - 1]->attached = false;
 	rq->dw0 = nsid;
 	return 0;

@@ -60,7 +60,7 @@ static uint32_t move(struct bf_nvme_rq *rq)
 			return status;
 		bytes = d->at(rq, d->issued, &run);
 		if (!bytes)
-			return BF_NVME_SC_INTERNAL;
+			return bf_nvme_no_memory(rq->dev);
 		if (d->dir == BF_NVME_FROM_HOST)
 			bf_nvme_read(rq, d->run_iova, bytes, (uint32_t)run);
 		else
@@ -72,10 +72,10 @@ static uint32_t move(struct bf_nvme_rq *rq)
 	return status;
 }
 
-static uint32_t make_list(struct bf_nvme_data_state *d)
+static uint32_t make_list(struct bf_nvme_rq *rq)
 {
-	d->list = malloc(BF_NVME_LIST_BYTES);
-	return d->list ? 0 : BF_NVME_SC_INTERNAL;
+	rq->data.list = malloc(BF_NVME_LIST_BYTES);
+	return rq->data.list ? 0 : bf_nvme_no_memory(rq->dev);
 }
 
 static void reads_back(struct bf_nvme_rq *rq, uint32_t status);
@@ -91,7 +91,7 @@ static bool step(struct bf_nvme_rq *rq)
 	while (!d->status && !d->fetch && d->issued < d->end)
 		d->status = d->run_len ? move(rq) : d->walk->next(rq);
 	if (!d->status && d->fetch && BF_UNLIKELY(!d->list))
-		d->status = make_list(d);
+		d->status = make_list(rq);
 	if (d->status)
 		d->fetch = 0;
 	if (d->fetch)

@@ -21,6 +21,9 @@ void bf_nvme_admin_start(struct bf_nvme_rq *rq);
  */
 void bf_nvme_complete(struct bf_nvme_rq *rq, uint32_t status);
 
+/* The status of a command for which there is no memory. The run is no evidence then: sim->error says -ENOMEM. */
+uint32_t bf_nvme_no_memory(struct bf_nvme *dev);
+
 /* Shorthand for a field that is wrong: notes where (for the error log) and gives Invalid Field with DNR. */
 uint32_t bf_nvme_bad_field(struct bf_nvme_rq *rq, uint32_t byte, uint32_t bit);
 

@@ -149,7 +149,7 @@ void bf_nvme_read(struct bf_nvme_rq *rq, uint64_t iova, void *dst, uint32_t len)
 	struct bf_nvme_xfer *x = get(rq->dev);
 
 	if (!x) {
-		rq->read_status = BF_NVME_SC_INTERNAL;
+		rq->read_status = bf_nvme_no_memory(rq->dev);
 		return;
 	}
 	x->rq = rq;

@@ -312,7 +312,7 @@ static void read_ready(struct bf_nvme_rq *rq)
 	else if (!rq->ns->media->file)
 		bf_nvme_data_at(rq, BF_NVME_TO_HOST, readable, rq->io.len, bf_nvme_io_end);
 	else if (!bf_nvme_stage(rq, rq->io.len))
-		bf_nvme_io_end(rq, BF_NVME_SC_INTERNAL);
+		bf_nvme_io_end(rq, bf_nvme_no_memory(rq->dev));
 	else
 		bf_nvme_media_do(rq, rq->ns, BF_NVME_OP_READ, rq->io.offset, rq->io.len, rq->io.stage, staged);
 }
@@ -342,7 +342,7 @@ static void compare_arrived(struct bf_nvme_rq *rq, uint32_t status)
 static void start_compare(struct bf_nvme_rq *rq)
 {
 	if (!bf_nvme_stage(rq, rq->io.len))
-		bf_nvme_io_end(rq, BF_NVME_SC_INTERNAL);
+		bf_nvme_io_end(rq, bf_nvme_no_memory(rq->dev));
 	else
 		bf_nvme_data(rq, BF_NVME_FROM_HOST, rq->io.stage, rq->io.len, compare_arrived);
 }

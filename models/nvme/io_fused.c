@@ -98,7 +98,7 @@ void bf_nvme_io_fused(struct bf_nvme_rq *first)
 	if (status || second_status)
 		fail(first, status, second_status);
 	else if (!bf_nvme_stage(first, first->io.len * 2) || !bf_nvme_stage(second, first->io.len))
-		fail(first, BF_NVME_SC_INTERNAL, 0);
+		fail(first, bf_nvme_no_memory(first->dev), 0);
 	else
 		bf_nvme_data(first, BF_NVME_FROM_HOST, first->io.stage, first->io.len, first_arrived);
 }

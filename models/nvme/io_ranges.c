@@ -101,7 +101,7 @@ void bf_nvme_io_dsm(struct bf_nvme_rq *rq)
 	if (bf_le32(rq->sqe.cdw11) & BF_NVME_DSM_AD && rq->ns->read_only)
 		bf_nvme_io_end(rq, BF_NVME_SC_NS_WRITE_PROTECTED | BF_NVME_DNR);
 	else if (!bf_nvme_stage_ranges(rq, len))
-		bf_nvme_io_end(rq, BF_NVME_SC_INTERNAL);
+		bf_nvme_io_end(rq, bf_nvme_no_memory(rq->dev));
 	else
 		bf_nvme_data(rq, BF_NVME_FROM_HOST, rq->io.ranges, len, dsm_arrived);
 }
@@ -228,7 +228,7 @@ void bf_nvme_io_copy(struct bf_nvme_rq *rq)
 	else if (n > BF_NVME_COPY_RANGES)
 		status = BF_NVME_SC_SIZE_LIMIT | BF_NVME_DNR;
 	else if (!bf_nvme_stage(rq, PIECE) || !bf_nvme_stage_ranges(rq, len))
-		status = BF_NVME_SC_INTERNAL;
+		status = bf_nvme_no_memory(rq->dev);
 	if (status)
 		bf_nvme_io_end(rq, status);
 	else

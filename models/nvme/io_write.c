@@ -30,7 +30,7 @@ static void arrived_in_place(struct bf_nvme_rq *rq, uint32_t status)
 {
 	/* Blocks of a write that failed half-way are old or new; either way they are there. */
 	if (!bf_nvme_media_written(rq->ns->media, rq->io.offset, rq->io.len) && !status)
-		status = BF_NVME_SC_INTERNAL;
+		status = bf_nvme_no_memory(rq->dev);
 	write_stored(rq, status);
 }
 
@@ -54,7 +54,7 @@ void bf_nvme_io_write(struct bf_nvme_rq *rq)
 		return;
 	}
 	if (!status && !bf_nvme_stage(rq, rq->io.len))
-		status = BF_NVME_SC_INTERNAL;
+		status = bf_nvme_no_memory(rq->dev);
 	if (status)
 		bf_nvme_io_end(rq, status);
 	else
@@ -87,7 +87,7 @@ void bf_nvme_io_write_zeroes(struct bf_nvme_rq *rq)
 void bf_nvme_io_write_uncorrectable(struct bf_nvme_rq *rq)
 {
 	rq->io.delay_ps = 0;
-	changed(rq, bf_nvme_media_poison(rq->ns->media, rq->io.offset, rq->io.len) ? 0 : BF_NVME_SC_INTERNAL);
+	changed(rq, bf_nvme_media_poison(rq->ns->media, rq->io.offset, rq->io.len) ? 0 : bf_nvme_no_memory(rq->dev));
 }
 
 /* Flush: one namespace, or one after the other. -------------------------------------------------------------------- */

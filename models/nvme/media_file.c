@@ -240,7 +240,7 @@ void bf_nvme_file_do(struct bf_nvme_rq *rq, struct bf_nvme_ns *ns, enum bf_nvme_
 	uint32_t status;
 
 	if (!o) {
-		next(rq, BF_NVME_SC_INTERNAL);
+		next(rq, bf_nvme_no_memory(rq->dev));
 		return;
 	}
 	*o = (struct bf_nvme_file_op){ .dev = dev,
@@ -256,7 +256,7 @@ void bf_nvme_file_do(struct bf_nvme_rq *rq, struct bf_nvme_ns *ns, enum bf_nvme_
 		send_off(o);
 		if (!bf_live_work(dev->live, &o->work))
 			return;
-		o->status = BF_NVME_SC_INTERNAL;
+		o->status = bf_nvme_no_memory(dev);
 		done(&o->work);
 		return;
 	}

@@ -22,6 +22,7 @@ struct bf_nvme_chunk {
 };
 
 struct bf_nvme_media {
+	struct bf_sim *sim;
 	struct bf_nvme_file *file; /* NULL: memory */
 	struct bf_nvme_chunk **chunks;
 	uint64_t nchunks;

@@ -152,6 +152,7 @@ int bf_nvme_store_open(struct bf_nvme *dev, const struct bf_nvme_ns_opts *opts, 
 	*out = NULL;
 	if (!m)
 		return bf_fail(&dev->sim->error, -ENOMEM, "'%s': no memory for a namespace", dev->name);
+	m->sim = dev->sim;
 	m->bytes = bytes;
 	if (opts->file)
 		rc = bf_nvme_file_open(dev, opts, m);

@@ -1,6 +1,7 @@
 /* Which sectors of a namespace are allocated, and which were marked uncorrectable. */
 #include "models/nvme/media_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* Sectors of one chunk's word that a range covers. */
@@ -40,7 +41,9 @@ struct bf_nvme_chunk *bf_nvme_media_chunk(struct bf_nvme_media *m, uint64_t inde
 	if (BF_LIKELY(c != NULL))
 		return c;
 	c = calloc(1, sizeof(*c));
-	if (c && m->born_allocated)
+	if (!c)
+		bf_fail(&m->sim->error, -ENOMEM, "no memory for a medium");
+	else if (m->born_allocated)
 		memset(c->allocated, 0xff, sizeof(c->allocated));
 	m->chunks[index] = c;
 	return c;
@@ -76,8 +79,12 @@ bool bf_nvme_media_poison(struct bf_nvme_media *m, uint64_t offset, uint64_t len
 
 		if (c && !c->bad)
 			c->bad = calloc(BF_NVME_CHUNK_WORDS, sizeof(uint64_t));
-		if (!c || !c->bad)
+		if (!c)
 			return false;
+		if (!c->bad) {
+			bf_fail(&m->sim->error, -ENOMEM, "no memory for a medium's bad sectors");
+			return false;
+		}
 		m->bad += count(p.mask & ~c->bad[p.word]);
 		c->bad[p.word] |= p.mask;
 	}

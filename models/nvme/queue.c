@@ -311,7 +311,7 @@ static void place_queue(struct bf_nvme_rq *rq, uint32_t shift, void (*create)(st
 	rq->buf_len = ring_pages(rq, shift) * 8;
 	rq->buf = malloc(rq->buf_len);
 	if (!rq->buf) {
-		bf_nvme_complete(rq, BF_NVME_SC_INTERNAL);
+		bf_nvme_complete(rq, bf_nvme_no_memory(rq->dev));
 		return;
 	}
 	rq->io.n = 0;
@@ -362,7 +362,7 @@ static void create_cq(struct bf_nvme_rq *rq)
 	}
 	cq = add_cq(rq->dev, (uint16_t)qid, &ring);
 	if (!cq) {
-		bf_nvme_complete(rq, BF_NVME_SC_INTERNAL);
+		bf_nvme_complete(rq, bf_nvme_no_memory(rq->dev));
 		return;
 	}
 	rq->buf = NULL;
@@ -414,7 +414,7 @@ static void create_sq(struct bf_nvme_rq *rq)
 	}
 	sq = add_sq(rq->dev, (uint16_t)qid, cq, &ring);
 	if (!sq) {
-		bf_nvme_complete(rq, BF_NVME_SC_INTERNAL);
+		bf_nvme_complete(rq, bf_nvme_no_memory(rq->dev));
 		return;
 	}
 	rq->buf = NULL;

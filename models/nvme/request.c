@@ -46,6 +46,12 @@ void bf_nvme_request_close(struct bf_nvme *dev)
 	}
 }
 
+uint32_t bf_nvme_no_memory(struct bf_nvme *dev)
+{
+	bf_fail(&dev->sim->error, -ENOMEM, "%s: no memory for a command", dev->name);
+	return BF_NVME_SC_INTERNAL;
+}
+
 static struct bf_nvme_rq *get(struct bf_nvme *dev)
 {
 	struct bf_nvme_rq *rq = dev->pool;
@@ -56,8 +62,10 @@ static struct bf_nvme_rq *get(struct bf_nvme *dev)
 		return rq;
 	}
 	block = calloc(1, sizeof(*block));
-	if (!block)
+	if (!block) {
+		bf_nvme_no_memory(dev);
 		return NULL;
+	}
 	block->next = dev->blocks;
 	dev->blocks = block;
 	for (uint32_t i = 0; i < BLOCK; i++) {

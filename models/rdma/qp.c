@@ -1,4 +1,5 @@
 /* Queue pairs as the transport knows them: beginning, error, reset, end; and what those of a device share. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "models/rdma/transport_internal.h"
@@ -108,6 +109,8 @@ bool bf_rdma_make_answers(struct bf_rdma_qp *qp)
 	free(qp->answers);
 	qp->answers_cap = (uint16_t)(2 * qp->max_answers);
 	qp->answers = calloc(qp->answers_cap, sizeof(*qp->answers));
+	if (!qp->answers)
+		bf_fail(&qp->dev->sim->error, -ENOMEM, "no memory for answers of a queue pair");
 	return qp->answers != NULL;
 }
 

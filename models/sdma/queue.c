@@ -170,6 +170,7 @@ static void fetch(struct bf_sdma_queue *q, struct bf_sdma_stream *s, uint32_t wa
 	if (want < s->len + n)
 		want = s->len + (uint32_t)n;
 	if (make_room(s, want)) {
+		bf_fail(&q->dev->sim->error, -ENOMEM, "%s: no memory for what it fetches", q->dev->name);
 		bf_sdma_stop(q, BF_SDMA_MEMORY, 0, 0);
 		return;
 	}

@@ -210,7 +210,10 @@ static int decode_device(const struct bf_args *args, const struct bf_device_form
 	if (!out)
 		return bf_cli_error(args, BF_EXIT_USAGE, "out of memory");
 	form->print(out, bytes, len);
-	fclose(out);
+	if (fclose(out) != 0 || !text) {
+		free(text);
+		return bf_cli_error(args, BF_EXIT_USAGE, "out of memory");
+	}
 	bf_json_begin(&j, stdout);
 	bf_json_open(&j, NULL, '{');
 	bf_json_text(&j, "form", form->name);

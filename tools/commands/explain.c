@@ -93,7 +93,8 @@ static int judge(struct bf_input *in, struct bf_rules *r, bool whole, struct bf_
 
 	if (!rc)
 		rc = bf_rules_trace(r, in->trace, err);
-	bf_rules_finish(r, whole && !rc && !in->is_capture);
+	if (bf_rules_finish(r, whole && !rc && !in->is_capture))
+		return bf_fail(err, -ENOMEM, "no memory for rules");
 	return rc == -EBADMSG ? 0 : rc;
 }
 

@@ -114,7 +114,8 @@ static int replay(struct bf_lint *l, const char *path, const struct bf_input *in
 		rc = bf_nvme_replay_run(in->ftrace, &nvme, &nvme_result, &f->err);
 	bf_replay_free(mlx5_result);
 	bf_nvme_replay_free(nvme_result);
-	bf_rules_finish(f->rules, !rc);
+	if (bf_rules_finish(f->rules, !rc))
+		rc = -ENOMEM;
 	f->unreadable = rc != 0;
 	return rc == -ENOMEM ? bf_fail(err, rc, "no memory to replay %s", path) : 0;
 }
@@ -128,8 +129,24 @@ static int read_input(struct bf_lint_file *f, struct bf_input *in)
 		f->err = in->damage_error;
 	else if (!rc)
 		f->err = (struct bf_error){ 0 };
-	bf_rules_finish(f->rules, !f->err.code && !in->is_capture);
+	if (bf_rules_finish(f->rules, !f->err.code && !in->is_capture))
+		return bf_fail(&f->err, -ENOMEM, "no memory for rules");
 	return rc == -EBADMSG ? 0 : rc;
+}
+
+/* The lines of code behind what was found. */
+static int find_places(struct bf_lint_file *f, const struct bf_input *in)
+{
+	int rc = bf_places_open(f->rules, &f->places);
+
+	if (!rc)
+		rc = bf_places_trace(f->places, in->trace);
+	if (!rc)
+		return 0;
+	bf_places_free(f->places);
+	f->places = NULL;
+	/* A pipe cannot be read again: findings without lines. */
+	return rc == -ENOMEM ? bf_fail(&f->err, rc, "no memory for lines of code") : 0;
 }
 
 /* Of several files one that is no trace is named among the results; `alone` it is an error. */
@@ -145,11 +162,8 @@ static int read_file(struct bf_lint *l, uint32_t i, const struct bf_rules_opts *
 	rc = bf_input_open(f->path, &in, &f->err);
 	if (!rc)
 		rc = read_input(f, &in);
-	if (!rc && bf_rules_count(f->rules) && bf_trace_type(in.trace, "where") &&
-	    (bf_places_open(f->rules, &f->places) != 0 || bf_places_trace(f->places, in.trace) != 0)) {
-		bf_places_free(f->places); /* a pipe cannot be read again: findings without lines */
-		f->places = NULL;
-	}
+	if (!rc && bf_rules_count(f->rules) && bf_trace_type(in.trace, "where"))
+		rc = find_places(f, &in);
 	if (!rc && (in.capture || in.ftrace))
 		rc = replay(l, f->path, &in, opts, &f->err);
 	f = &l->files[i];

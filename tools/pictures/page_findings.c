@@ -15,7 +15,10 @@ int bf_page_findings(struct bf_json *j, struct bf_trace *t, const struct bf_page
 	if (rc)
 		return rc;
 	rc = bf_rules_trace(rules, t, job->err);
-	bf_rules_finish(rules, rc == 0);
+	if (bf_rules_finish(rules, rc == 0)) {
+		bf_rules_destroy(rules);
+		return bf_fail(job->err, -ENOMEM, "no memory for rules");
+	}
 	bf_json_open(j, "findings", '[');
 	for (uint32_t i = 0; i < bf_rules_count(rules); i++) {
 		const struct bf_found *f = bf_rules_found(rules, i);

@@ -128,11 +128,12 @@ static int take(struct rings *r, const struct bf_entry_row *s, const struct bf_t
 	free(e->bytes);
 	free(e->text);
 	*e = (struct entry){ .time_ps = rec->time_ps, .bytes = hex_of(rec->tail, rec->tail_len) };
-	text = open_memstream(&e->text, &len);
-	if (!text || !e->bytes)
+	text = e->bytes ? open_memstream(&e->text, &len) : NULL;
+	if (!text)
 		return -ENOMEM;
 	print_entry(text, ring, s, rec);
-	fclose(text);
+	if (fclose(text) || !e->text)
+		return -ENOMEM;
 	bf_trace_field_u64(rec, s->slot, &e->slot);
 	e->bad = s->error && bf_trace_field_u64(rec, s->error, &value) && value;
 	if (label && label->kind == BF_FIELD_TEXT)

@@ -1,5 +1,7 @@
 #include "tools/report/lint_run.h"
 
+#include <errno.h>
+
 int bf_lint_run_begin(const struct bf_args *args, uint32_t records, struct bf_lint_run *l)
 {
 	struct bf_error err = { 0 };
@@ -24,19 +26,21 @@ struct bf_sink *bf_lint_run_sink(struct bf_lint_run *l, struct bf_sink *other)
 	return &l->tee.sink;
 }
 
-void bf_lint_run_end(struct bf_lint_run *l, bool good, struct bf_cause *cause, const struct bf_family *again,
-		     const void *w)
+int bf_lint_run_end(struct bf_lint_run *l, bool good, struct bf_cause *cause, const struct bf_family *again,
+		    const void *w)
 {
 	struct bf_error err = { 0 };
 
 	if (!l->rules)
-		return;
-	bf_rules_finish(l->rules, true);
+		return 0;
+	if (bf_rules_finish(l->rules, true))
+		return -ENOMEM;
 	if (!good)
 		bf_cause_take(l->rules, cause);
 	if (again && (l->records & BF_CLASS_WHERE) && bf_rules_count(l->rules) &&
 	    bf_places_open(l->rules, &l->places) == 0)
 		bf_family_again(again, w, l->records, bf_places_sink(l->places), &err);
+	return 0;
 }
 
 void bf_lint_run_print(FILE *out, const struct bf_lint_run *l)

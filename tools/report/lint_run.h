@@ -21,9 +21,10 @@ struct bf_sink *bf_lint_run_sink(struct bf_lint_run *l, struct bf_sink *other);
 /*
  * The run of `w` has ended. With `again`, the family of a workload that repeats itself, it is run once more when
  * something was found and its lines of code are wanted. Takes the cause of a failure; empty for a run that was good.
+ * 0, or -ENOMEM: rules lacked memory, so there is no verdict.
  */
-void bf_lint_run_end(struct bf_lint_run *l, bool good, struct bf_cause *cause, const struct bf_family *again,
-		     const void *w);
+int bf_lint_run_end(struct bf_lint_run *l, bool good, struct bf_cause *cause, const struct bf_family *again,
+		    const void *w);
 
 /* What was found; nothing without --lint. JSON: a member "lint" of the open object. */
 void bf_lint_run_print(FILE *out, const struct bf_lint_run *l);

@@ -49,14 +49,18 @@ int bf_family_again(const struct bf_family *f, const void *w, uint32_t classes, 
 static void ask_records(const struct bf_family *f, const void *w, struct bf_cause *out)
 {
 	struct bf_error err = { 0 };
-	struct bf_rules *rules;
+	struct bf_rules *rules = NULL;
+	int rc = bf_rules_create(NULL, &rules, &err);
 
-	if (bf_rules_create(NULL, &rules, NULL) != 0)
-		return;
-	if (bf_family_again(f, w, bf_rules_classes(rules), bf_rules_only_sink(rules), &err) == 0) {
-		bf_rules_finish(rules, true);
+	if (!rc)
+		rc = bf_family_again(f, w, bf_rules_classes(rules), bf_rules_only_sink(rules), &err);
+	if (!rc)
+		rc = bf_rules_finish(rules, true);
+	if (!rc)
 		bf_cause_take(rules, out);
-	}
+	else
+		snprintf(out->text, sizeof(out->text), "not known: one more run, to look for it, failed: %s",
+			 err.text[0] ? err.text : strerror(-rc));
 	bf_rules_destroy(rules);
 }
 
@@ -180,16 +184,18 @@ static void json_ended(const struct ended *e, bool stats)
 }
 
 /* The rules that listened know the cause; otherwise one more run is asked. */
-static void find_cause(struct ended *e)
+static int find_cause(struct ended *e)
 {
 	const struct bf_run *run = e->run;
 	const bool good = e->r->verdict == 0;
 
-	bf_lint_run_end(&e->lint, good, &e->cause, repeats(run->backend) ? run->family : NULL, run->w);
+	if (bf_lint_run_end(&e->lint, good, &e->cause, repeats(run->backend) ? run->family : NULL, run->w))
+		return -ENOMEM;
 	if (!good && !e->lint.rules && !run->silent)
 		bf_family_cause(run->family, run->w, run->backend, e->r, &e->cause);
 	else if (!good && !e->cause.text[0] && run->family->guess)
 		run->family->guess(e->r, &e->cause);
+	return 0;
 }
 
 /* ---- one run ---- */
@@ -217,7 +223,8 @@ static int run_and_write(struct ended *e, struct bf_run *run, struct bf_trace_wr
 
 static int report(const struct bf_args *args, struct ended *e, int written)
 {
-	find_cause(e);
+	if (find_cause(e))
+		return bf_cli_error(args, BF_EXIT_USAGE, "no memory for rules: no verdict");
 	if (e->run->silent)
 		written = 0; /* the one that speaks tells */
 	else if (!bf_arg_json(args))

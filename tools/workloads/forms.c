@@ -244,7 +244,7 @@ static char *make_details(const struct bf_family *f, const struct bf_family_help
 		: run            ? RUN_CODES
 				 : EXPLORE_CODES,
 		f->backend.size ? " 77: the backend is not available here." : "", help->examples);
-	if (fclose(out) != 0) {
+	if (fclose(out) != 0 || !text) {
 		free(text);
 		return NULL;
 	}
@@ -260,7 +260,7 @@ static char *make_words(const struct bf_family *f)
 	if (!out)
 		return NULL;
 	write_works(out, f, "|");
-	if (fclose(out) != 0) {
+	if (fclose(out) != 0 || !text) {
 		free(text);
 		return NULL;
 	}

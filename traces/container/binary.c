@@ -117,8 +117,14 @@ static int take_truncated(struct bf_trace *t, const struct bf_chunk_header *head
 		return rc;
 	t->truncated = true;
 	t->at = t->raw_end = 0;
-	if (!rc && head->kind == BF_CHUNK_DATA && t->raw.len >= decls &&
-	    !read_decls(t, t->raw.at, decls, false, NULL)) {
+	if (!rc && head->kind == BF_CHUNK_DATA && t->raw.len >= decls) {
+		rc = read_decls(t, t->raw.at, decls, false, NULL);
+		if (rc == -ENOMEM)
+			return bf_fail(t->err, rc, "%s: no memory", t->name);
+	} else {
+		rc = -EBADMSG;
+	}
+	if (!rc) {
 		t->at = decls;
 		t->raw_end = t->raw.len;
 	}
@@ -130,7 +136,10 @@ static int take_footer(struct bf_trace *t, const struct bf_chunk_header *head)
 {
 	size_t decls = bf_get_le32(head->decls.b);
 	struct bf_footer foot;
-	if (t->raw.len < decls + sizeof(foot) || read_decls(t, t->raw.at, decls, true, NULL))
+	int rc = t->raw.len < decls + sizeof(foot) ? -EBADMSG : read_decls(t, t->raw.at, decls, true, NULL);
+	if (rc == -ENOMEM)
+		return bf_fail(t->err, rc, "%s: no memory", t->name);
+	if (rc)
 		return step_over_payload(t, head, "the footer is malformed");
 	memcpy(&foot, t->raw.at + decls, sizeof(foot));
 	bf_trace_consume(t, sizeof(*head) + stored_size(head));

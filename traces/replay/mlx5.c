@@ -490,6 +490,8 @@ static int replay(struct bf_replay *r)
 		rc = bf_replay_world_open(r);
 	if (!rc)
 		rc = walk(r);
+	if (!rc && r->sim->error.code == -ENOMEM)
+		rc = bf_fail(r->err, -ENOMEM, "the replay was stopped: %s", r->sim->error.text);
 	if (!rc)
 		rc = bf_replay_compare(r);
 	bf_sim_cancel(r->sim, &r->tick);

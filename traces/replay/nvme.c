@@ -527,6 +527,8 @@ int bf_nvme_replay_run(const struct bf_ftrace *t, const struct bf_nvme_replay_op
 		rc = open_ctrl(&p, p.ctrl[i], i);
 	if (!rc)
 		rc = walk(&p);
+	if (!rc && p.sim->error.code == -ENOMEM)
+		rc = bf_fail(err, -ENOMEM, "the replay was stopped: %s", p.sim->error.text);
 	if (!rc)
 		finish(&p);
 	free_ctrls(&p);

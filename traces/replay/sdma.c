@@ -431,6 +431,8 @@ int bf_sdma_replay_run(const struct bf_sdma_dump *d, const struct bf_sdma_replay
 		rc = bf_stream_open(&p.sim->rec, &p.sim->now_ps, opts->record_mask, opts->sink);
 	if (!rc)
 		rc = run(&p);
+	if (!rc && p.sim->error.code == -ENOMEM)
+		rc = bf_fail(err, -ENOMEM, "the replay was stopped: %s", p.sim->error.text);
 	tear_down(&p);
 	closed = bf_stream_close(&p.sim->rec);
 	if (!rc && closed)

@@ -582,11 +582,12 @@ static void judge_end(struct bf_rules *r, uint32_t net, bool complete)
 	bf_findings_complete(r);
 }
 
-void bf_rules_finish(struct bf_rules *r, bool complete)
+int bf_rules_finish(struct bf_rules *r, bool complete)
 {
 	if (r->finished)
-		return;
+		return r->status;
 	r->finished = true;
+	errno = 0;
 	r->cut = r->started > r->ended && !r->deadlocked && r->now_ps - r->moved_ps < MOVES_WITHIN;
 	complete = complete && !r->cut;
 	for (uint32_t net = 0; net <= BF_RULE_NETS; net++)
@@ -594,4 +595,7 @@ void bf_rules_finish(struct bf_rules *r, bool complete)
 	bf_findings_settle(r);
 	bf_rules_note_unable(r);
 	bf_device_rules_note_unjudged(r);
+	if (errno == ENOMEM) /* as done() of take.c does it */
+		r->status = -ENOMEM;
+	return r->status;
 }

@@ -107,9 +107,10 @@ int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err)
 
 /*
  * No more records come. `complete`: the run has ended, so what has not happened never will; false for a trace that was
- * cut. Findings and texts are valid until bf_rules_destroy(), sorted: the root cause first, then by time.
+ * cut. Findings and texts are valid until bf_rules_destroy(), sorted: the root cause first, then by time. 0, or -ENOMEM
+ * when memory ran out on the way: then what was found is not all that there is, and nothing found means nothing.
  */
-void bf_rules_finish(struct bf_rules *r, bool complete);
+int bf_rules_finish(struct bf_rules *r, bool complete);
 uint32_t bf_rules_count(const struct bf_rules *r);
 const struct bf_found *bf_rules_found(const struct bf_rules *r, uint32_t i);
 /* NULL when nothing but notes was found, or all of it is suppressed. */

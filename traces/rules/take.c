@@ -13,13 +13,16 @@ static inline struct bf_rules *with(struct bf_sink *sink, const struct bf_rec_he
 	struct bf_rules *r = BF_CONTAINER_OF(sink, struct bf_rules, sink);
 
 	r->now_ps = head->time_ps;
+	errno = 0;
 	return r;
 }
 
-/* It has been taken in. */
+/* It has been taken in. Facts that found no memory for it have no other way to say so: with() had cleared errno. */
 static inline int done(struct bf_rules *r)
 {
 	r->records++;
+	if (BF_UNLIKELY(errno == ENOMEM))
+		r->status = -ENOMEM;
 	return r->status;
 }
 

@@ -1,0 +1,81 @@
+/*
+ * Preloaded into a program: its n-th request for memory fails (FAKE_MEMORY_FAIL=N), or that one and all that follow
+ * (FAKE_MEMORY_FAIL=N+). Without it requests are counted, and the count goes into the file that FAKE_MEMORY_COUNT
+ * names.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* glibc's own, under the names that it exports for who stands in between. */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *old, size_t size);
+extern void *__libc_memalign(size_t align, size_t size);
+
+static _Atomic unsigned long long requests;
+static unsigned long long fails_at;
+static bool for_good;
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *at = getenv("FAKE_MEMORY_FAIL");
+	char *end;
+
+	if (!at)
+		return;
+	requests = 0;
+	fails_at = strtoull(at, &end, 10);
+	for_good = *end == '+';
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	const char *path = getenv("FAKE_MEMORY_COUNT");
+	unsigned long long n = requests;
+	FILE *f = path ? fopen(path, "w") : NULL;
+
+	if (!f)
+		return;
+	fprintf(f, "%llu\n", n);
+	fclose(f);
+}
+
+static bool refused(void)
+{
+	unsigned long long n = ++requests;
+
+	if (!fails_at || n < fails_at || (n > fails_at && !for_good))
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+void *malloc(size_t size)
+{
+	return refused() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return refused() ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+	return refused() ? NULL : __libc_realloc(old, size);
+}
+
+void *aligned_alloc(size_t align, size_t size)
+{
+	return refused() ? NULL : __libc_memalign(align, size);
+}
+
+int posix_memalign(void **out, size_t align, size_t size)
+{
+	*out = refused() ? NULL : __libc_memalign(align, size);
+	return *out ? 0 : ENOMEM;
+}
