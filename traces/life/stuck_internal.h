@@ -1,7 +1,7 @@
 /*
  * What is unfinished: stuck.c keeps entries and threads while records come; stuck_life.c moves entries by the rows of
- * their devices, stuck_barrier.c, stuck_capture.c, stuck_cm.c and stuck_thread.c know the others; stuck_group.c finds the
- * first missing steps, and stuck_text.c says them.
+ * their devices, stuck_barrier.c, stuck_capture.c, stuck_cm.c and stuck_thread.c know the others; stuck_group.c finds
+ * the first missing steps, and stuck_text.c says them.
  */
 #ifndef BELFRY_TRACES_LIFE_STUCK_INTERNAL_H
 #define BELFRY_TRACES_LIFE_STUCK_INTERNAL_H
