@@ -309,6 +309,7 @@ static void free_uar(struct bf_mlx5 *dev, struct bf_mlx5_uar *uar)
 		struct bf_mlx5_bf *bf = uar->bf;
 
 		uar->bf = bf->next;
+		bf_pool_give(dev->sim, bf->copy, sizeof(bf->bytes));
 		bf_pool_give(dev->sim, bf, sizeof(*bf));
 	}
 	bf_pool_give(dev->sim, uar, sizeof(*uar));

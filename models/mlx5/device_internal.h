@@ -13,8 +13,8 @@ struct bf_mlx5_bf {
 	uint32_t at;             /* offset in the page */
 	uint64_t have;
 	uint8_t bytes[64];
-	bool whole; /* `copy` is a WQEBB that no ring has used */
-	uint8_t copy[64];
+	uint8_t *copy; /* of `bytes` when they were whole, from the first time on: most rings bring eight bytes only */
+	bool whole;    /* `copy` is a WQEBB that no ring has used */
 };
 
 struct bf_mlx5_uar {

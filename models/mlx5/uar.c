@@ -143,8 +143,10 @@ static void bf_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *da
 		bf->whole = false;
 	memcpy(bf->bytes + at, data, len);
 	bf->have |= fresh;
-	if (bf->have == ~0ull) {
-		memcpy(bf->copy, bf->bytes, sizeof(bf->copy));
+	if (bf->have == ~0ull && !bf->copy)
+		bf->copy = bf_pool_take(uar->dev->sim, sizeof(bf->bytes));
+	if (bf->have == ~0ull && bf->copy) {
+		memcpy(bf->copy, bf->bytes, sizeof(bf->bytes));
 		bf->whole = true;
 	}
 	if ((fresh & RING_BYTES) && (bf->have & RING_BYTES) == RING_BYTES)

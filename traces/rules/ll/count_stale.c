@@ -2,15 +2,14 @@
 
 #include "traces/rules/ll/ll.h"
 
-/* An earlier round's count for the same place in the buffer, which two rounds share in turns. */
+/* An earlier round's count: exchanges take the two halves of the buffer in turns, dispatch and combine alike. */
 static bool was_there(struct bf_rules *r, const struct bf_seen *e, int32_t value)
 {
 	const struct bf_ll_exchange *x;
 
 	for (uint32_t i = 0; (x = bf_ll_exchange_at(r, i)) != NULL; i++)
 		if (x->counted && x->value == value && x->dst == e->pe && x->src == e->ll_recv.src &&
-		    x->expert == e->ll_recv.expert && x->phase == e->ll_recv.phase && x->round < e->ll_recv.round &&
-		    x->round % 2 == e->ll_recv.round % 2)
+		    x->expert == e->ll_recv.expert && x->phase == e->ll_recv.phase && x->round < e->ll_recv.round)
 			return true;
 	return false;
 }
