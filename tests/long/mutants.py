@@ -9,6 +9,7 @@ workloads (mutants_battery.txt) until a run fails or `belfry lint` finds somethi
 program must not do in the same run.
 
   mutants.py --build DIR [--places FILE] [--only TEXT]... [--jobs N] [--markdown FILE] [--list]
+  mutants.py --check [--places FILE]      only whether each place is there
 
 DIR is a build directory of this source tree with belfry built in it; nothing in it is changed.
 """
@@ -413,6 +414,18 @@ def list_only(mutants):
     return 0
 
 
+def check_only(mutants):
+    bad = 0
+    for m in mutants:
+        try:
+            m.mutate()
+        except (OSError, ValueError) as e:
+            print(e if str(e).startswith("line") else "line %d: %s" % (m.listed, e))
+            bad += 1
+    print("%d places, %d not there" % (len(mutants), bad))
+    return 1 if bad else 0
+
+
 def main():
     ap = argparse.ArgumentParser(description="Mutation run over the drivers' device code.")
     ap.add_argument("--build", help="build directory of this tree, generator Ninja")
@@ -425,12 +438,15 @@ def main():
     ap.add_argument("--again", action="store_true", help="with --results: run again what lived or has another name")
     ap.add_argument("--markdown", help="write tables there")
     ap.add_argument("--list", action="store_true", help="list the places and what is done there")
+    ap.add_argument("--check", action="store_true", help="only whether each place of the list is in the source")
     ap.add_argument("--killed", type=float, default=0, help="fail when fewer percent of those that are mistakes are killed")
     ap.add_argument("--named", type=float, default=0, help="fail when fewer percent of those are named right")
     args = ap.parse_args()
     mutants = [m for m in read_list(args.places) if not args.only or m.is_one_of(args.only)]
     if args.list:
         return list_only(mutants)
+    if args.check:
+        return check_only(mutants)
     if not args.build:
         ap.error("--build is needed")
     builder = Builder(args.build)
