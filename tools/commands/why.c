@@ -252,8 +252,8 @@ static void print_answer(const struct answer *a)
 
 	for (size_t i = 0; i < a->list.count; i++)
 		follows += bf_evidence_follows(&a->list.item[i]);
-	printf("%" PRIu64 " line%s, %zu piece%s of evidence", a->list.lines, a->list.lines == 1 ? "" : "s", a->list.count,
-	       a->list.count == 1 ? "" : "s");
+	printf("%" PRIu64 " line%s, %zu piece%s of evidence", a->list.lines, a->list.lines == 1 ? "" : "s",
+	       a->list.count, a->list.count == 1 ? "" : "s");
 	if (follows)
 		printf(", of which %" PRIu64 " flushed: they only follow from an earlier error", follows);
 	printf("\n");
