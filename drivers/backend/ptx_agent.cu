@@ -4,6 +4,7 @@
  */
 #include "drivers/platform/platform_cuda.h"
 
+#include "drivers/gin/kernels_internal.h"
 #include "drivers/ibgda/kernels_internal.h"
 #include "drivers/nvme/kernels_internal.h"
 
@@ -12,6 +13,13 @@ extern "C" __global__ void belfry_ibgda(struct bf_ibgda_job job, uint32_t work)
 	struct bf_thread t;
 
 	bf_ibgda_work(&t, &job, (enum bf_ibgda_work)work);
+}
+
+extern "C" __global__ void belfry_gin(struct bf_gin_job job)
+{
+	struct bf_thread t;
+
+	bf_gin_issue(&t, &job);
 }
 
 extern "C" __global__ void belfry_nvme(struct bf_nvme_drv_job job, uint32_t work)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/gin/kernels.h"
 #include "drivers/ibgda/kernels.h"
 #include "drivers/nvme/kernels.h"
 
@@ -259,6 +260,8 @@ int bf_ptx_world_start_driver(struct bf_ptx_world *w, const struct bf_grid *g)
 		p.work = i;
 		return start(w, g, "belfry_nvme", &p, offsetof(struct nvme_params, work) + sizeof(p.work));
 	}
+	if (bf_gin_kernels(BF_PLATFORM_SIM)->run == g->kernel)
+		return start(w, g, "belfry_gin", g->arg, sizeof(struct bf_gin_job));
 	if (nvme->ring == g->kernel)
 		return start(w, g, "belfry_nvme_ring", g->arg, sizeof(struct bf_nvme_drv_job));
 	return bf_fail(w->m->err, -ENOTSUP, "the drivers' PTX has no such kernel");

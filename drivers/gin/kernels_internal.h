@@ -354,6 +354,7 @@ BF_DEVICE void bf_gin_serve(struct bf_thread *t, const struct bf_gin_proxy *p)
 	}
 }
 
+#if !defined(__CUDACC__) && !defined(__HIPCC__)
 static void bf_gin_run_job(struct bf_thread *t, void *arg)
 {
 	bf_gin_issue(t, (const struct bf_gin_job *)arg);
@@ -369,5 +370,6 @@ static void bf_gin_run_proxy(struct bf_thread *t, void *arg)
 	}
 
 extern const struct bf_gin_kernels bf_gin_kernels_sim, bf_gin_kernels_native;
+#endif
 
 #endif

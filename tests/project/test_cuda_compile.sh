@@ -1,6 +1,6 @@
 #!/bin/sh
-# The device code of the IBGDA, NVMe and SDMA drivers compiles as CUDA without a warning: for the H100's generation and
-# for the oldest that nvcc knows; that of the barrier driver, and the tools that measure a GPU, for Hopper.
+# The device code of the IBGDA, GIN, NVMe and SDMA drivers compiles as CUDA without a warning: for the H100's generation
+# and for the oldest that nvcc knows; that of the barrier driver, and the tools that measure a GPU, for Hopper.
 set -eu
 
 nvcc=$(command -v nvcc || true)
@@ -54,6 +54,19 @@ __global__ void move(struct bf_ibgda_state *state, struct bf_ibgda_replay *out)
 	bf_ibgda_fail_over(&t, state, &state->globalmem.rcs[1], 0, out);
 	bf_ibgda_reopen(&t, &state->globalmem.rcs[1]);
 	bf_ibgda_fail_back(&t, state, &state->globalmem.backups[1]);
+}
+CU
+
+cat > "$dir/gin.cu" <<'CU'
+#include "drivers/platform/platform_cuda.h"
+
+#include "drivers/gin/kernels_internal.h"
+
+__global__ void work(const struct bf_gin_job *job)
+{
+	struct bf_thread t;
+
+	bf_gin_issue(&t, job);
 }
 CU
 
@@ -147,7 +160,7 @@ done
 echo "compiled for sm_90a"
 
 # What the optimizer has to say it says of the newer one; for the oldest it is left out where nvcc can do without. The
-# kernels of every workload of the NIC in one unit take it a minute: test_ptx_agent.sh optimizes them, and runs them.
+# kernels of every workload of a NIC in one unit take it a minute: test_ptx_agent.sh optimizes them, and runs them.
 fast=
 "$nvcc" --help | grep -q -e '--Ofast-compile' && fast=-Ofc=max
 oldest=$("$nvcc" --list-gpu-code | head -n 1)
@@ -157,11 +170,12 @@ compiled() {
 	shift 2
 	"$nvcc" -Werror all-warnings "$@" -arch="$arch" -I "${BELFRY_SOURCE_DIR:-.}" -c -o "$dir/$unit.o" "$dir/$unit.cu"
 }
-for unit in kernels nvme sdma; do
+for unit in kernels gin nvme sdma; do
 	compiled $unit "$oldest" $fast
 done
 echo "compiled for $oldest"
 compiled kernels sm_90 $fast
+compiled gin sm_90 $fast
 compiled nvme sm_90
 compiled sdma sm_90
 echo "compiled for sm_90"

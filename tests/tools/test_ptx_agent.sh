@@ -38,15 +38,29 @@ fetched() {
 	"$BELFRY" dump "$1" --type=wqe_fetch --tails | grep -E 'wqe_fetch|^ +[0-9a-f]{6} ' | sed 's/^ *[0-9.]* ns *//' >"$2"
 	[ "$(wc -l <"$2")" -gt 20 ] || fail "$1 has no entries"
 }
-for shape in "ibgda-put --messages 8" "ibgda-mixed --messages 24" "ibgda-amo --op cas --fetch"; do
-	# shellcheck disable=SC2086
-	run $shape --ordering sc --trace c.bft && run $shape --agent ptx --ptx "$ptx" --ordering sc --trace ptx.bft ||
-		fail "$shape"
+same() {
 	fetched c.bft c
 	fetched ptx.bft ptx
 	sort c >c.sorted
 	sort ptx >ptx.sorted
-	cmp c.sorted ptx.sorted || fail "$shape: the entries are not those of the C code"
+	cmp c.sorted ptx.sorted || fail "$1: the entries are not those of the C code"
+}
+for shape in "ibgda-put --messages 8" "ibgda-mixed --messages 24" "ibgda-amo --op cas --fetch"; do
+	# shellcheck disable=SC2086
+	run $shape --ordering sc --trace c.bft && run $shape --agent ptx --ptx "$ptx" --ordering sc --trace ptx.bft ||
+		fail "$shape"
+	same "$shape"
+done
+
+# GIN's queues: the same, and the proxy's thread on the CPU rings for PTX.
+for shape in "gin-hybrid --messages 24 --batch 4" "gin-counter --handler bf" "gin-get --handler no-record --profile cx8" \
+	"gin-exchange --handler proxy --pes 3"; do
+	# shellcheck disable=SC2086
+	run $shape --agent ptx --ptx "$ptx" --ordering adversarial --records none || fail "$shape --agent ptx fails"
+	# shellcheck disable=SC2086
+	run $shape --ordering sc --trace c.bft && run $shape --agent ptx --ptx "$ptx" --ordering sc --trace ptx.bft ||
+		fail "$shape"
+	same "$shape"
 done
 
 # The NVMe driver: entries of queues with one command in flight, whose order says which identifier each has.

@@ -17,11 +17,15 @@ struct choices {
 	struct bf_chooser *chooser; /* NULL: the seed */
 	uint32_t records;
 	struct bf_mlx5_profile profile;
-	const char *profile_text;
+	const char *profile_text, *ptx;
+	uint32_t agent;
+	char ptx_path[512];
 	char *faults;
 	bool counts;
 	const struct bf_backend *backend;
 };
+
+enum { AGENT_GPU, AGENT_PTX };
 
 enum end { GOOD, WRONG_DATA, ERROR, DEADLOCK, LIMIT };
 
@@ -60,6 +64,11 @@ static const struct bf_opt options[] = {
 	O("sharing", ENUM, "exclusive|cta|gpu", "gpu", "who may use a queue pair", 0, 0, sharing),
 	O("limit", TIME, "TIME", "1s", "time after which a run counts as hung", 0, 0, limit_ps),
 	O("profile", TEXT, "NAME[,FIELD=N]", "cx7", "what the NIC can, and its timing", 0, 0, profile_text),
+	O("agent", ENUM, "gpu|ptx", "gpu",
+	  "who runs the GPU threads: our code as C, or as nvcc compiled it (ptx); the proxy's thread is C", 0, 0,
+	  agent),
+	O("ptx", TEXT, "FILE", NULL,
+	  "with --agent ptx: our device code as PTX; default: belfry-drivers.ptx beside the program", 0, 0, ptx),
 	{ .name = NULL },
 };
 #undef O
@@ -103,6 +112,15 @@ static int fill(const struct bf_family *f, const struct bf_args *args, void *cho
 	(void)args;
 	w->shape.seed = w->seed;
 	return rc ? rc : check(w, err);
+}
+
+static int settle(const struct bf_args *args, void *choices)
+{
+	struct choices *w = choices;
+
+	if (w->agent != AGENT_PTX)
+		return BF_EXIT_GOOD;
+	return bf_choose_ptx(args, w->backend, w->ptx, w->ptx_path, sizeof(w->ptx_path));
 }
 
 /* ---- a run ---- */
@@ -162,6 +180,7 @@ static int set_up(struct arena *a, struct bf_sink *sink, struct bf_error *err)
 		.limit_ps = w->limit_ps,
 		.record_mask = w->records,
 		.sink = sink,
+		.ptx = w->agent == AGENT_PTX ? w->ptx_path : NULL,
 	};
 	struct bf_gin_opts gin = { .npes = w->pes,
 				   .contexts = w->contexts,
@@ -352,6 +371,7 @@ const struct bf_family bf_gin_family = {
 	.search.check = check,
 	.search.run = run,
 	.fill = fill,
+	.settle = settle,
 	.verdict_name = verdict_name,
 	.print = print,
 	.json = json,
