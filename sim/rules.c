@@ -7,6 +7,7 @@
 
 #include "sim/bytes.h"
 #include "sim/sim.h"
+#include "sim/spell.h"
 
 int bf_rules_fail(const struct bf_rule_text *p, const char *where, const char *fmt, ...)
 {
@@ -27,12 +28,20 @@ int bf_rules_fail(const struct bf_rule_text *p, const char *where, const char *f
 int bf_rules_unknown(const struct bf_rule_text *p, struct bf_rule_word w, const char *what, const char *const *names,
 		     size_t count)
 {
-	char list[sizeof(p->err->text)] = "";
+	struct bf_spell s = { .word = w.at, .len = w.len };
+	char list[sizeof(p->err->text)] = "", hint[64];
 	size_t len = 0;
 
+	for (size_t i = 0; i < count; i++)
+		bf_spell_try(&s, names[i]);
+	bf_spell_hint(&s, hint, sizeof(hint));
 	for (size_t i = 0; i < count && len < sizeof(list); i++)
-		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", i ? ", " : "; there are ", names[i]);
-	return bf_rules_fail(p, w.at, "'%.*s' is no %s%s", (int)(w.len < 40 ? w.len : 40), w.at, what, list);
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
+					i        ? ", "
+					: s.best ? " There are "
+						 : "; there are ",
+					names[i]);
+	return bf_rules_fail(p, w.at, "'%.*s' is no %s%s%s", (int)(w.len < 40 ? w.len : 40), w.at, what, hint, list);
 }
 
 static bool is_blank(char c)

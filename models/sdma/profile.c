@@ -84,14 +84,21 @@ const struct bf_sdma_profile bf_sdma_v7_1 = {
 	COMMON,
 };
 
-const struct bf_sdma_profile *bf_sdma_profile_find(const char *name)
+const struct bf_sdma_profile *bf_sdma_profile_at(uint32_t i)
 {
 	static const struct bf_sdma_profile *const all[] = { &bf_sdma_v4,    &bf_sdma_v5,     &bf_sdma_v6,
 							     &bf_sdma_v7,    &bf_sdma_v7_1,   &bf_sdma_mi50,
 							     &bf_sdma_mi200, &bf_sdma_mi300x, &bf_sdma_mi350x };
 
-	for (size_t i = 0; i < BF_ARRAY_LEN(all); i++)
-		if (!strcmp(all[i]->name, name))
-			return all[i];
+	return i < BF_ARRAY_LEN(all) ? all[i] : NULL;
+}
+
+const struct bf_sdma_profile *bf_sdma_profile_find(const char *name)
+{
+	const struct bf_sdma_profile *p;
+
+	for (uint32_t i = 0; (p = bf_sdma_profile_at(i)) != NULL; i++)
+		if (!strcmp(p->name, name))
+			return p;
 	return NULL;
 }

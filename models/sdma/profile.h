@@ -43,6 +43,8 @@ extern const struct bf_sdma_profile bf_sdma_v4, bf_sdma_v5, bf_sdma_v6, bf_sdma_
 extern const struct bf_sdma_profile bf_sdma_mi50, bf_sdma_mi200, bf_sdma_mi300x, bf_sdma_mi350x;
 /* The profile called `name` ("v4"); NULL when there is none. */
 const struct bf_sdma_profile *bf_sdma_profile_find(const char *name);
+/* All of them; NULL past the last. */
+const struct bf_sdma_profile *bf_sdma_profile_at(uint32_t i);
 
 BF_API_END
 

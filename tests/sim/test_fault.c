@@ -165,7 +165,8 @@ START_TEST(errors_say_where)
 	static const struct {
 		const char *text, *where;
 	} cases[] = {
-		{ "dorp", "line 1, column 1: 'dorp' is no kind of fault; there are drop, duplicate" },
+		{ "dorp",
+		  "line 1, column 1: 'dorp' is no kind of fault; did you mean drop? There are drop, duplicate" },
 		{ "dorp", "access-error, qp-mute" },
 		{ "drop\n  drip", "line 2, column 3" },
 		{ "drop;delay foo=1", "line 1, column 12: 'foo' is no option; there are on, qp, after" },

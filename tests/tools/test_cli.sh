@@ -45,6 +45,22 @@ is 0 '^usage: belfry COMMAND' "$BELFRY" --help
 is 2 "did you mean 'replay'" "$BELFRY" replya x
 is 2 "'belfry help' lists them" "$BELFRY" quux
 is 2 "there is no command 'dmup'; did you mean 'dump'" "$BELFRY" help dmup
+is 2 'workload "ibgda-ptu" is not known; did you mean ibgda-put\?' "$BELFRY" run ibgda-ptu
+is 2 'workload "nvmeread" is not known; did you mean nvme-read\?' "$BELFRY" explore nvmeread
+is 2 'did you mean nvme-gpu-poll' "$BELFRY" run nvme-gpu-pol
+is 2 'bug "cta-fenc" is not known; did you mean cta-fence\?' "$BELFRY" run ibgda-put --bug cta-fenc
+is 2 'bug "phase" is not known; did you mean phase-inverted\?' "$BELFRY" run nvme-verify --bug phase
+is 2 'bug "zzz" is not known; `belfry' "$BELFRY" run ibgda-put --bug zzz
+is 2 'no kind of fault; did you mean drop\? There are drop, duplicate' "$BELFRY" run ibgda-put --faults dorp
+is 2 'profile "cx7timed" is not known; did you mean cx7-timed\?' "$BELFRY" run ibgda-put --profile cx7timed
+is 2 'no NVMe profile "970por"; did you mean 970pro\?' "$BELFRY" run nvme-read --profile 970por
+is 2 'profile "v44" is not known; did you mean v4\?' "$BELFRY" run sdma-copy --profile v44
+is 2 'profile "h20" is not known; did you mean h200\?' "$BELFRY" run mbarrier-ring --profile h20
+is 2 'there is no rule "MLX5-FENCE-SCPOE"; did you mean MLX5-FENCE-SCOPE\?' "$BELFRY" rules MLX5-FENCE-SCPOE
+is 2 'there is no rule "mlx5-fence-scpoe"; did you mean MLX5-FENCE-SCOPE\?' "$BELFRY" lint f --rule mlx5-fence-scpoe
+is 2 'there is no rule "NVME-PHSAE"; did you mean NVME-PHASE\?' "$BELFRY" lint f --suppress NVME-PHSAE=why
+is 0 "has the type 'capture_doorbel'; did you mean capture_doorbell\?" "$BELFRY" dump \
+	"$BELFRY_SOURCE_DIR/traces/samples/write_lat_inline.client.jsonl" --type capture_doorbel
 is 2 'did you mean --seed' "$BELFRY" replay x --sede=1
 is 2 "belfry replay: --seed wants a number, got 'x'" "$BELFRY" replay f --seed=x
 is 2 "belfry replay: --seed wants a number, got '-1'" "$BELFRY" replay f --seed=-1

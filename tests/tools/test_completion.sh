@@ -29,6 +29,13 @@ completes "gpu" belfry run ibgda-put --ordering g
 completes "gpu cpu cuda ptx" belfry run nvme-read --agent = ""
 completes "hopper-mbarrier hopper-timing" belfry check hopper
 completes "belfry" belfry dump bel
+completes "cta-fence" belfry run ibgda-put --bug = cta
+completes "phase-inverted" belfry run nvme-verify --bug phase-i
+completes "drop" belfry run ibgda-put --faults = dr
+completes "cx7 cx7-timed" belfry run gin-put --profile cx7
+completes "v7 v7.1" belfry run sdma-copy --profile v7
+completes "MLX5-FENCE-SCOPE" belfry rules MLX5-FENCE-S
+completes "MLX5-FENCE-SCOPE" belfry lint --rule = MLX5-FENCE-S
 
 for shell in zsh fish; do
 	"$BELFRY" completion $shell | grep -q 'nvme-read' || { echo "$shell: no workloads"; failed=1; }

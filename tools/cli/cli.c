@@ -16,8 +16,7 @@
 #include <unistd.h>
 
 #include "drivers/bootstrap/bootstrap.h"
-
-#define NAME_MAX_SPELT 32 /* longer words are never a slip of the pen */
+#include "sim/spell.h"
 
 struct value {
 	const char *text;
@@ -163,46 +162,6 @@ int bf_cli_error(const struct bf_args *a, int code, const char *fmt, ...)
 	return report(a->command->name, a->json, code, text);
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) between two words: the optimal string alignment distance. */
-static unsigned word_distance(const char *a, const char *b)
-{
-	size_t la = strlen(a), lb = strlen(b);
-	unsigned d[NAME_MAX_SPELT + 1][NAME_MAX_SPELT + 1];
-
-	if (la > NAME_MAX_SPELT || lb > NAME_MAX_SPELT)
-		return NAME_MAX_SPELT;
-	for (unsigned i = 0; i <= la; i++)
-		d[i][0] = i;
-	for (unsigned k = 0; k <= lb; k++)
-		d[0][k] = k;
-	for (size_t i = 1; i <= la; i++) {
-		for (size_t k = 1; k <= lb; k++) {
-			unsigned best = d[i - 1][k - 1] + (a[i - 1] != b[k - 1]);
-
-			if (d[i - 1][k] + 1 < best)
-				best = d[i - 1][k] + 1;
-			if (d[i][k - 1] + 1 < best)
-				best = d[i][k - 1] + 1;
-			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
-			    d[i - 2][k - 2] + 1 < best)
-				best = d[i - 2][k - 2] + 1;
-			d[i][k] = best;
-		}
-	}
-	return d[la][lb];
-}
-
-/* Keeps the nearest name seen so far; one that shares less than two thirds of the word is no help. */
-static void consider(const char *word, const char *name, const char **best, unsigned *distance)
-{
-	unsigned d = word_distance(word, name);
-
-	if (d < *distance && d <= 1 + strlen(word) / 3 && d < strlen(word)) {
-		*distance = d;
-		*best = name;
-	}
-}
-
 /* ---- parsing ---- */
 
 /* Digits in decimal or 0x; `*end` is behind them. -EINVAL when there are none, -ERANGE when too many. */
@@ -301,16 +260,15 @@ static int parse_value(const struct bf_args *a, const struct bf_opt *o, const ch
 
 static int unknown_option(const struct bf_args *a, const char *dashes, const char *word)
 {
-	const char *best = NULL;
-	unsigned distance = UINT32_MAX;
+	struct bf_spell s = { .word = word, .len = strlen(word) };
 
 	for (const struct bf_opt *o = a->command->options; o && o->name; o++)
-		consider(word, o->name, &best, &distance);
+		bf_spell_try(&s, o->name);
 	for (const struct bf_opt *o = bf_cli_common_options; o->name; o++)
-		consider(word, o->name, &best, &distance);
-	if (best)
+		bf_spell_try(&s, o->name);
+	if (s.best)
 		return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; did you mean %s%s?", dashes, word,
-				    bf_cli_dashes(best), best);
+				    bf_cli_dashes(s.best), s.best);
 	return bf_cli_error(a, BF_EXIT_USAGE, "there is no option %s%s; 'belfry %s %s%s--help' lists them", dashes,
 			    word, a->command->name, a->command->prefix ? a->command->prefix : "",
 			    a->command->prefix ? " " : "");
@@ -491,14 +449,13 @@ static const struct bf_command *find_command(const struct bf_command *const *com
 
 static int unknown_command(const struct bf_command *const *commands, const char *word, bool json)
 {
-	const char *best = NULL;
-	unsigned distance = UINT32_MAX;
+	struct bf_spell s = { .word = word, .len = strlen(word) };
 	char text[256];
 
 	for (; *commands; commands++)
-		consider(word, (*commands)->name, &best, &distance);
-	if (best)
-		snprintf(text, sizeof(text), "there is no command '%.64s'; did you mean '%s'?", word, best);
+		bf_spell_try(&s, (*commands)->name);
+	if (s.best)
+		snprintf(text, sizeof(text), "there is no command '%.64s'; did you mean '%s'?", word, s.best);
 	else
 		snprintf(text, sizeof(text), "there is no command '%.64s'; 'belfry help' lists them", word);
 	return report(NULL, json, BF_EXIT_USAGE, text);

@@ -41,6 +41,8 @@ struct bf_opt {
 	uint64_t min, max; /* U64; both 0: any */
 	/* The member that takes the value (tools/workloads/choice.h); size 0: the command asks for it by name. */
 	size_t offset, size;
+	/* For shells that complete: what it may name, NULL past the last. `own` is the command's. May be NULL. */
+	const char *(*names)(const void *own, uint32_t i);
 };
 
 struct bf_args; /* opaque: parsed options and positional arguments */
@@ -70,6 +72,8 @@ struct bf_command {
 	bool ranks; /* may be one of several processes that were started together; the others would each do all of it */
 	/* What the first argument may be, separated by '|', for shells that complete; NULL: a file, or nothing. */
 	const char *words;
+	/* The same one by one, NULL past the last; `own` is the one below. May be NULL. */
+	const char *(*names)(const void *own, uint32_t i);
 	/* Its forms, which bring their own words; NULL past the last. May be NULL. */
 	const struct bf_command_form *(*form)(unsigned i);
 	const void *own; /* what `run` is of, for commands that share one; bf_arg_own() */

@@ -14,11 +14,18 @@ static void put_words(const char *words)
 		putchar(*words == '|' ? ' ' : *words);
 }
 
+static void put_names(const char *(*names)(const void *own, uint32_t i), const void *own)
+{
+	for (uint32_t i = 0; names && names(own, i); i++)
+		printf("%s%s", i ? " " : "", names(own, i));
+}
+
 static void put_first_words(const struct bf_command *c)
 {
 	const struct bf_command_form *form;
 
 	put_words(c->words);
+	put_names(c->names, c->own);
 	for (unsigned i = 0; c->form && (form = c->form(i)) != NULL; i++)
 		printf("%s%s", i ? " " : "", form->name);
 	for (const struct bf_command *const *f = c->families; f && *f; f++) {
@@ -35,13 +42,15 @@ static void put_option_names(const struct bf_opt *o)
 		printf("%s%s%s ", bf_cli_dashes(o->name), o->name, o->kind == BF_OPT_FLAG || !o->name[1] ? "" : "=");
 }
 
-static void put_choices(const char *command, const char *prefix, const struct bf_opt *o)
+static void put_choices(const struct bf_command *c, const char *prefix)
 {
-	for (; o && o->name; o++) {
-		if (o->kind != BF_OPT_ENUM)
+	for (const struct bf_opt *o = c->options; o && o->name; o++) {
+		if (o->kind != BF_OPT_ENUM && !o->names)
 			continue;
-		printf("\t\t'%s %s'*' --%s') choices='", command, prefix, o->name);
-		put_words(o->arg);
+		printf("\t\t'%s %s'*' --%s') choices='", c->name, prefix, o->name);
+		if (o->kind == BF_OPT_ENUM)
+			put_words(o->arg);
+		put_names(o->names, c->own);
 		puts("' ;;");
 	}
 }
@@ -66,8 +75,8 @@ static void put_bash_table(const struct bf_command *const *commands)
 	puts("\tesac\n\tcase \"$1 $2 $3\" in");
 	for (const struct bf_command *const *c = commands; *c; c++) {
 		for (const struct bf_command *const *f = (*c)->families; f && *f; f++)
-			put_choices((*f)->name, (*f)->prefix, (*f)->options);
-		put_choices((*c)->name, "", (*c)->options);
+			put_choices(*f, (*f)->prefix);
+		put_choices(*c, "");
 	}
 	puts("\tesac\n\tcase \"$1\" in");
 	for (const struct bf_command *const *c = commands; *c; c++) {
@@ -135,7 +144,7 @@ static void put_fish_quoted(const char *text)
 	putchar('\'');
 }
 
-static void put_fish_options(const char *command, const struct bf_opt *o)
+static void put_fish_options(const char *command, const struct bf_opt *o, const void *own)
 {
 	for (; o && o->name; o++) {
 		printf("complete -c belfry -n '__fish_seen_subcommand_from %s' -%c %s", command, o->name[1] ? 'l' : 's',
@@ -143,6 +152,10 @@ static void put_fish_options(const char *command, const struct bf_opt *o)
 		if (o->kind == BF_OPT_ENUM) {
 			printf(" -x -a '");
 			put_words(o->arg);
+			putchar('\'');
+		} else if (o->names) {
+			printf(" -x -a '");
+			put_names(o->names, own);
 			putchar('\'');
 		} else if (o->kind != BF_OPT_FLAG) {
 			printf(" -r");
@@ -162,10 +175,10 @@ static void put_fish(const struct bf_command *const *commands)
 		printf("\ncomplete -c belfry -n '__fish_seen_subcommand_from %s' -a '", (*c)->name);
 		put_first_words(*c);
 		puts("'");
-		put_fish_options((*c)->name, (*c)->options);
+		put_fish_options((*c)->name, (*c)->options, (*c)->own);
 		for (const struct bf_command *const *f = (*c)->families; f && *f; f++)
-			put_fish_options((*f)->name, (*f)->options);
-		put_fish_options((*c)->name, bf_cli_common_options);
+			put_fish_options((*f)->name, (*f)->options, (*f)->own);
+		put_fish_options((*c)->name, bf_cli_common_options, NULL);
 	}
 }
 

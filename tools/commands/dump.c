@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sim/spell.h"
 #include "tools/cli/cli.h"
 #include "tools/cli/input.h"
 #include "traces/container/dump.h"
@@ -28,8 +29,15 @@ static void note_unknown_types(const struct bf_trace *t, const char *types)
 
 		snprintf(name, sizeof(name), "%.*s", n, types);
 		if (!bf_trace_type(t, name)) {
+			struct bf_spell s = { .word = name, .len = strlen(name) };
+			const struct bf_rec_schema *type;
+			char hint[64];
+
+			for (size_t i = 0; (type = bf_trace_type_at(t, i)) != NULL; i++)
+				bf_spell_try(&s, type->name);
 			fflush(stdout);
-			fprintf(stderr, "belfry dump: no record of the trace has the type '%s'\n", name);
+			fprintf(stderr, "belfry dump: no record of the trace has the type '%s'%s\n", name,
+				bf_spell_hint(&s, hint, sizeof(hint)));
 		}
 		types += n + (types[n] == ',');
 	}

@@ -365,7 +365,7 @@ static int run_lint(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "rule", .kind = BF_OPT_MULTI, .arg = "ID", .help = "check only this rule" },
+	{ .name = "rule", .kind = BF_OPT_MULTI, .arg = "ID", .help = "check only this rule", .names = bf_rule_names },
 	{ .name = "suppress",
 	  .kind = BF_OPT_MULTI,
 	  .arg = "ID=REASON|@FILE",

@@ -533,7 +533,12 @@ static const struct bf_opt options[] = {
 	  .help = "the entry whose life to tell, by queue pair and counter, or none; default: the first that "
 		  "diverges, failed, has no doorbell or asked for a completion" },
 	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "seed of everything random" },
-	{ .name = "profile", .kind = BF_OPT_TEXT, .arg = "NAME[,FIELD=N]", .initial = "cx7", .help = "device timing" },
+	{ .name = "profile",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "NAME[,FIELD=N]",
+	  .initial = "cx7",
+	  .help = "device timing",
+	  .names = bf_profile_name },
 	{ .name = "mtu",
 	  .kind = BF_OPT_U64,
 	  .arg = "BYTES",

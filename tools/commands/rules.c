@@ -1,6 +1,7 @@
 /* belfry rules: what is looked for, by family; one rule in full. */
 #include <string.h>
 
+#include "sim/spell.h"
 #include "tools/cli/cli.h"
 #include "tools/report/findings.h"
 #include "traces/evidence/evidence.h"
@@ -65,18 +66,23 @@ static void print_rule(const struct bf_rule_about *r)
 		printf("\nThe same done right\n    belfry %s\n", r->twin);
 }
 
-/* Rules whose name has the word in it, as far as there is room for them. */
+/* Rules whose name has the word in it, as far as there is room for them; if none has, the one that is spelt most alike.
+ */
 static void similar(const char *word, char *text, size_t cap)
 {
+	struct bf_spell s = { .word = word, .len = strlen(word) };
 	const struct bf_rule_about *r;
 	size_t n = 0;
 
 	*text = 0;
 	for (uint32_t i = 0; (r = bf_rule_at(i)) != NULL; i++) {
-		if (!strcasestr(r->id, word) || n + strlen(r->id) + 3 > cap)
+		bf_spell_try(&s, r->id);
+		if (!strcasestr(r->id, word) || n + strlen(r->id) + 7 > cap)
 			continue;
-		n += (size_t)snprintf(text + n, cap - n, "%s%s", n ? ", " : "", r->id);
+		n += (size_t)snprintf(text + n, cap - n, "%s%s", n ? ", " : ", but ", r->id);
 	}
+	if (!n)
+		bf_spell_hint(&s, text, cap);
 }
 
 /* Not a rule's name, but a syndrome, a status or what libraries call it: the rules that it may come from. */
@@ -121,8 +127,8 @@ static int run_rules(const struct bf_args *args)
 		return rules_of(args, bf_meaning_find(id));
 	if (id && !r) {
 		similar(id, others, sizeof(others));
-		return bf_cli_error(args, BF_EXIT_USAGE, "there is no rule \"%s\"%s%s; `belfry rules` lists them", id,
-				    others[0] ? ", but " : "", others);
+		return bf_cli_error(args, BF_EXIT_USAGE, "there is no rule \"%s\"%s; `belfry rules` lists them", id,
+				    others);
 	}
 	if (!bf_arg_json(args)) {
 		if (r)
@@ -163,5 +169,6 @@ const struct bf_command bf_cmd_rules = {
 	.options = options,
 	.min_args = 0,
 	.max_args = 1,
+	.names = bf_rule_names,
 	.run = run_rules,
 };

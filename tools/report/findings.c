@@ -218,3 +218,9 @@ void bf_findings_json(struct bf_json *j, const struct bf_rules *r, struct bf_pla
 	bf_json_close(j, ']');
 	bf_json_u64(j, "faults", bf_rules_faults(r, &fault));
 }
+
+const char *bf_rule_names(const void *own, uint32_t i)
+{
+	(void)own;
+	return bf_rule_at(i) ? bf_rule_at(i)->id : NULL;
+}

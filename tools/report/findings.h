@@ -32,4 +32,7 @@ void bf_findings_print(FILE *out, const struct bf_rules *r, struct bf_places *pl
 /* The same as members "root", "findings", "unable", "unknown" and "faults" of the open object. */
 void bf_findings_json(struct bf_json *j, const struct bf_rules *r, struct bf_places *places);
 
+/* The ids of all rules, for shells that complete (struct bf_opt). */
+const char *bf_rule_names(const void *own, uint32_t i);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "models/fabric/topology.h"
 #include "sim/fault.h"
+#include "sim/spell.h"
 #include "traces/container/trace.h"
 
 /* A text is a pointer, borrowed from the command line. */
@@ -233,16 +234,39 @@ static bool first_of_option(const struct bf_words *words, const struct bf_words 
 	return true;
 }
 
+#define HINT 64u
+
+/* The word of an option's tables that is spelt most alike; "" when none is near. */
+static const char *near_word(const struct bf_words *words, const char *option, const char *name, char hint[HINT])
+{
+	struct bf_spell s = { .word = name, .len = strlen(name) };
+
+	for (uint32_t i = 0; bf_words_at(words, option, i); i++)
+		bf_spell_try(&s, bf_words_at(words, option, i));
+	return bf_spell_hint(&s, hint, HINT);
+}
+
+const char *bf_words_at(const struct bf_words *words, const char *option, uint32_t i)
+{
+	for (const struct bf_words *w = words; w && w->option; w++)
+		for (const void *row = first_row(w); row && strcmp(w->option, option) == 0; row = next_row(w, row))
+			if (i-- == 0)
+				return row_text(row, w->name);
+	return NULL;
+}
+
 int bf_words_parse(const struct bf_args *args, const struct bf_words *words, const char *prefix, void *to)
 {
+	char hint[HINT];
+
 	for (const struct bf_words *w = words; w && w->option; w++) {
 		for (unsigned i = 0; first_of_option(words, w) && i < bf_arg_count(args, w->option); i++) {
 			const char *name = bf_arg_nth(args, w->option, i);
 
 			if (!set_word(words, w->option, name, to))
 				return bf_cli_error(args, BF_EXIT_USAGE,
-						    "%s \"%s\" is not known; `belfry run %s --list` lists them",
-						    w->option, name, prefix);
+						    "%s \"%s\" is not known%s; `belfry run %s --list` lists them",
+						    w->option, name, near_word(words, w->option, name, hint), prefix);
 		}
 	}
 	return BF_EXIT_GOOD;
@@ -426,6 +450,12 @@ int bf_faults_text(const char *option, char **out, struct bf_error *err)
 	if (*out)
 		return 0;
 	return bf_fail(err, why.code ? why.code : -ENOMEM, "%s", why.code ? why.text : "out of memory");
+}
+
+const char *bf_fault_names(const void *own, uint32_t i)
+{
+	(void)own;
+	return i < BF_FAULT_KINDS ? bf_fault_kind_name((enum bf_fault_kind)i) : NULL;
 }
 
 int bf_choose_faults(const struct bf_args *args, uint64_t seed, char **out, struct bf_error *err)

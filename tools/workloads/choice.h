@@ -15,6 +15,12 @@
 		.name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = oinitial, .help = ohelp, .min = omin,   \
 		.max = omax, .offset = offsetof(T, member), .size = sizeof(((T *)0)->member)                           \
 	}
+/* A text that begins with one of the names that `onames` tells. */
+#define BF_OPT_NAMING(T, oname, oarg, oinitial, ohelp, member, onames)                                                 \
+	{                                                                                                              \
+		.name = oname, .kind = BF_OPT_TEXT, .arg = oarg, .initial = oinitial, .help = ohelp,                   \
+		.offset = offsetof(T, member), .size = sizeof(((T *)0)->member), .names = onames                       \
+	}
 /* One that is asked for by name. */
 #define BF_OPT_NAMED(oname, okind, oarg, oinitial, ohelp)                                                              \
 	{                                                                                                              \
@@ -61,6 +67,8 @@ void bf_choices_json(struct bf_json *j, const struct bf_opt *options, const void
 
 /* Sets the bits of what the command line names; `words` ends with a NULL option. Exit code. */
 int bf_words_parse(const struct bf_args *args, const struct bf_words *words, const char *prefix, void *to);
+/* The name of row `i` of all tables of an option; NULL past the last. */
+const char *bf_words_at(const struct bf_words *words, const char *option, uint32_t i);
 void bf_words_command(const struct bf_words *words, const void *from, char *buf, size_t cap);
 /* One member for each option, an array of names: "bugs". */
 void bf_words_json(struct bf_json *j, const struct bf_words *words, const void *from);
@@ -89,6 +97,9 @@ int bf_choose_ptx(const struct bf_args *args, const struct bf_backend *backend, 
 
 /* A fault plan as options give it, PLAN or @FILE, as text that the caller frees. Not parsed yet. */
 int bf_faults_text(const char *option, char **out, struct bf_error *err);
+
+/* The kinds of faults, with which a plan begins, for shells that complete (struct bf_opt). */
+const char *bf_fault_names(const void *own, uint32_t i);
 
 /*
  * The text of the fault plan that --faults gives (PLAN or @FILE), parsed once to see that it is one; NULL without.

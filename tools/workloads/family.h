@@ -128,6 +128,9 @@ void bf_family_command(const struct bf_family *f, const void *w, char *buf, size
 int bf_family_parse(const struct bf_family *f, const struct bf_args *args, void *w);
 void bf_family_free(const struct bf_family *f, void *w);
 
+/* Reports that the first argument names no workload of the family: the nearest that there is, and all. Exit code. */
+int bf_family_refuse(const struct bf_family *f, const struct bf_args *args);
+
 /* What --list shows. Exit code. */
 int bf_family_list(const struct bf_family *f, const struct bf_args *args);
 

@@ -58,9 +58,19 @@ static const struct bf_opt explore_first[] = {
 	{ .name = NULL },
 };
 
+static const char *bug(const void *own, uint32_t i)
+{
+	return bf_words_at(((const struct bf_family *)own)->words, "bug", i);
+}
+
+static const char *without(const void *own, uint32_t i)
+{
+	return bf_words_at(((const struct bf_family *)own)->words, "without", i);
+}
+
 static const struct bf_opt word_options[] = {
-	BF_OPT_NAMED("bug", MULTI, "NAME", NULL, "make this mistake on purpose"),
-	BF_OPT_NAMED("without", MULTI, "NAME", NULL, "what the machine lacks"),
+	{ .name = "bug", .kind = BF_OPT_MULTI, .arg = "NAME", .help = "make this mistake on purpose", .names = bug },
+	{ .name = "without", .kind = BF_OPT_MULTI, .arg = "NAME", .help = "what the machine lacks", .names = without },
 	{ .name = NULL },
 };
 
@@ -70,7 +80,11 @@ static const struct bf_opt backend_option[] = {
 };
 
 static const struct bf_opt faults_option[] = {
-	BF_OPT_NAMED("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'drop prob=0.01'"),
+	{ .name = "faults",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "PLAN|@FILE",
+	  .help = "fault plan, e.g. 'drop prob=0.01'",
+	  .names = bf_fault_names },
 	{ .name = NULL },
 };
 

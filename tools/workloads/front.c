@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/spell.h"
 #include "tools/workloads/family.h"
 
 const struct bf_work *bf_family_work(const struct bf_family *f, const void *w)
@@ -43,20 +44,30 @@ void bf_family_free(const struct bf_family *f, void *w)
 
 /* ---- from a command line ---- */
 
-/* The names of all workloads, then how those of the command's other families begin. */
-static int refuse_work(const struct bf_family *f, const struct bf_args *args)
+static void try_works(struct bf_spell *s, const struct bf_family *f)
+{
+	for (const struct bf_work *k = f->works; k->name; k++)
+		bf_spell_try(s, k->name);
+}
+
+int bf_family_refuse(const struct bf_family *f, const struct bf_args *args)
 {
 	const char *name = bf_arg_positional(args, 0);
-	char known[900] = "";
+	struct bf_spell s = { .word = name, .len = name ? strlen(name) : 0 };
+	char known[900] = "", hint[64];
 	size_t n = 0;
 
+	try_works(&s, f);
+	for (const struct bf_command *const *c = bf_arg_families(args); c && *c; c++)
+		try_works(&s, (*c)->own);
 	for (const struct bf_work *k = f->works; k->name && n < sizeof(known); k++)
 		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "", k->name);
 	for (const struct bf_command *const *c = bf_arg_families(args); c && *c && n < sizeof(known); c++)
 		n += (size_t)snprintf(known + n, sizeof(known) - n, ", %s*", (*c)->prefix);
 	if (!name)
 		return bf_cli_error(args, BF_EXIT_USAGE, "which workload? %s", known);
-	return bf_cli_error(args, BF_EXIT_USAGE, "workload \"%s\" is not known; there are %s", name, known);
+	return bf_cli_error(args, BF_EXIT_USAGE, "workload \"%s\" is not known%s%s%s", name,
+			    bf_spell_hint(&s, hint, sizeof(hint)), s.best ? " There are " : "; there are ", known);
 }
 
 static int parse_work(const struct bf_family *f, const struct bf_args *args, void *w)
@@ -67,7 +78,7 @@ static int parse_work(const struct bf_family *f, const struct bf_args *args, voi
 	while (f->works[i].name && strcmp(f->works[i].name, name) != 0)
 		i++;
 	if (!f->works[i].name)
-		return refuse_work(f, args);
+		return bf_family_refuse(f, args);
 	bf_member_set(w, f->work.offset, f->work.size, i);
 	return BF_EXIT_GOOD;
 }

@@ -167,10 +167,7 @@ static int command_line(const struct bf_args *args)
 	while (works[work].name && strcmp(works[work].name, name) != 0)
 		work++;
 	if (!works[work].name)
-		return bf_cli_error(args, BF_EXIT_USAGE,
-				    "workload \"%s\" is not known; `belfry run nvme-gpu- --list` "
-				    "lists them",
-				    name);
+		return bf_family_refuse(bf_arg_own(args), args);
 	o.work = (enum bf_gpu_nvme_work)work;
 	parse(args, &o);
 	if (bf_arg_flag(args, "table"))

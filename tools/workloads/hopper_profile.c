@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/spell.h"
+
 #define FILE_MAX (1u << 20)
 
 static int set_field(struct bf_hopper_profile *p, const char *name, size_t len, uint64_t value, struct bf_error *err)
@@ -27,6 +29,16 @@ static int set_field(struct bf_hopper_profile *p, const char *name, size_t len, 
 	return bf_fail(err, -EINVAL, "a Hopper profile has no field \"%.*s\"", (int)len, name);
 }
 
+const char *bf_hopper_profile_name(const void *own, uint32_t i)
+{
+	const struct bf_hopper_profile *const *p = bf_hopper_profiles();
+
+	(void)own;
+	while (*p && i-- > 0)
+		p++;
+	return *p ? (*p)->name : NULL;
+}
+
 static int from_base(const char *name, size_t len, struct bf_hopper_profile *out, struct bf_error *err)
 {
 	char text[BF_HOPPER_PROFILE_NAME];
@@ -34,9 +46,16 @@ static int from_base(const char *name, size_t len, struct bf_hopper_profile *out
 
 	snprintf(text, sizeof(text), "%.*s", (int)len, name);
 	base = bf_hopper_profile_find(text);
-	if (!base)
+	if (!base) {
+		struct bf_spell s = { .word = name, .len = len };
+		char hint[64];
+
+		for (uint32_t i = 0; bf_hopper_profile_name(NULL, i); i++)
+			bf_spell_try(&s, bf_hopper_profile_name(NULL, i));
 		return bf_fail(err, -EINVAL,
-			       "profile \"%s\" is not known; there are h200, patent and files named *.json", text);
+			       "profile \"%s\" is not known%s there are h200, patent and files named *.json", text,
+			       s.best ? bf_spell_hint(&s, hint, sizeof(hint)) : ";");
+	}
 	*out = *base;
 	return 0;
 }

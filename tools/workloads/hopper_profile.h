@@ -14,4 +14,7 @@
 int bf_hopper_profile_parse(const char *text, char name[BF_HOPPER_PROFILE_NAME], struct bf_hopper_profile *out,
 			    struct bf_error *err);
 
+/* The profiles by name, for shells that complete (struct bf_opt). */
+const char *bf_hopper_profile_name(const void *own, uint32_t i);
+
 #endif

@@ -75,7 +75,8 @@ static const struct bf_opt options[] = {
 	  0, 0, agent),
 	O("ptx", TEXT, "FILE", NULL,
 	  "with --agent ptx: our device code as PTX; default: belfry-drivers.ptx beside the program", 0, 0, ptx),
-	O("profile", TEXT, "NAME[,FIELD=N]", "cx7", "device timing", 0, 0, profile_text),
+	BF_OPT_NAMING(struct bf_workload, "profile", "NAME[,FIELD=N]", "cx7", "device timing", profile_text,
+		      bf_profile_name),
 	O("topology", TEXT, "TEXT", "switch", "switches, e.g. 'leaf-spine leaves=4 spines=2'", 0, 0, topology),
 	{ .name = NULL },
 };

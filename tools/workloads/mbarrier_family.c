@@ -42,8 +42,8 @@ static const struct bf_opt options[] = {
 	O("pace", TIME, "TIME", "0ps", "pause of the producer before each tile", 0, 0, pace_ps),
 	O("lag", U64, "N", "0", "mbarrier-ring: a consumer takes 2 us longer for 1 in N tiles; 0: for none", 0,
 	  1u << 20, job.lag),
-	O("profile", TEXT, "NAME[,FIELD=N]|FILE.json", "h200", "sizes and timing of the sync unit and copy engine", 0,
-	  0, profile_text),
+	BF_OPT_NAMING(struct bf_mbar_workload, "profile", "NAME[,FIELD=N]|FILE.json", "h200",
+		      "sizes and timing of the sync unit and copy engine", profile_text, bf_hopper_profile_name),
 	{ .name = NULL },
 };
 #undef O

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/spell.h"
 #include "tools/workloads/nvme.h"
 
 static const struct bf_work works[] = {
@@ -17,6 +18,8 @@ static const struct bf_work works[] = {
 	[BF_NVME_DRV_FILE] = { "nvme-file", "a file split over the threads, written and read back into other memory" },
 	[BF_NVME_DRV_WORKS] = { NULL, NULL },
 };
+
+static const char *profile_name(const void *own, uint32_t i);
 
 #define O(...) BF_OPT_OF(struct bf_nvme_workload, __VA_ARGS__)
 static const struct bf_opt options[] = {
@@ -59,7 +62,8 @@ static const struct bf_opt options[] = {
 	  "vfio: which controller, and through which interface; without it: the first that is bound to "
 	  "vfio-pci",
 	  0, 0, device),
-	O("profile", TEXT, "NAME[,FIELD=N]", "970pro", "timing and limits of the controller", 0, 0, profile_text),
+	BF_OPT_NAMING(struct bf_nvme_workload, "profile", "NAME[,FIELD=N]", "970pro",
+		      "timing and limits of the controller", profile_text, profile_name),
 	O("media", TEXT, "FILE", NULL, "keep the medium's data in this file", 0, 0, media),
 	O("media-errors", TEXT, "MAP", NULL, "blocks that fail, e.g. 'read 100-107'", 0, 0, media_errors),
 	O("file", TEXT, "FILE", NULL, "nvme-file: what to write; without it: bytes derived from the seed", 0, 0, file),
@@ -129,6 +133,27 @@ static int set_field(const char *text, size_t len, struct bf_nvme_profile *p, st
 	return bf_fail(err, -EINVAL, "--profile: \"%.*s\" is not FIELD=NUMBER of an NVMe profile", (int)len, text);
 }
 
+static const char *profile_name(const void *own, uint32_t i)
+{
+	const struct bf_nvme_profile *const *p = profiles();
+
+	(void)own;
+	while (*p && i-- > 0)
+		p++;
+	return *p ? (*p)->name : NULL;
+}
+
+static int unknown_profile(const char *text, size_t len, struct bf_error *err)
+{
+	struct bf_spell s = { .word = text, .len = len };
+	char hint[64];
+
+	for (uint32_t i = 0; profile_name(NULL, i); i++)
+		bf_spell_try(&s, profile_name(NULL, i));
+	return bf_fail(err, -EINVAL, "--profile: there is no NVMe profile \"%.*s\"%s; `belfry run --list` shows all",
+		       (int)len, text, bf_spell_hint(&s, hint, sizeof(hint)));
+}
+
 static int parse_profile(const char *text, struct bf_nvme_profile *out, struct bf_error *err)
 {
 	const struct bf_nvme_profile *const *p = profiles();
@@ -137,9 +162,7 @@ static int parse_profile(const char *text, struct bf_nvme_profile *out, struct b
 	while (*p && (strlen((*p)->name) != len || strncmp((*p)->name, text, len) != 0))
 		p++;
 	if (!*p)
-		return bf_fail(err, -EINVAL,
-			       "--profile: there is no NVMe profile \"%.*s\"; `belfry run --list` shows all", (int)len,
-			       text);
+		return unknown_profile(text, len, err);
 	*out = **p;
 	for (text += len; *text; text += len) {
 		int rc;

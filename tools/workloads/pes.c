@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "sim/clock.h"
-#include "tools/workloads/profile.h"
 
 /* ---- choices ---- */
 

@@ -6,6 +6,7 @@
 #ifndef BELFRY_TOOLS_WORKLOADS_PES_H
 #define BELFRY_TOOLS_WORKLOADS_PES_H
 
+#include "tools/workloads/profile.h"
 #include "tools/workloads/workload.h"
 
 struct bf_pes_family;
@@ -63,7 +64,7 @@ struct bf_pes {
 	    BF_OPT_OF(T, "ack-timeout", U64, "N", "20", "retransmission time-out: 4.096 us * 2^N", 1, 31,              \
 		      pes.ack_timeout),                                                                                \
 	    BF_OPT_OF(T, "retries", U64, "N", "7", "retransmissions before a queue pair fails", 1, 7, pes.retries),    \
-	    BF_OPT_OF(T, "profile", TEXT, "NAME[,FIELD=N]", "cx7", "device timing", 0, 0, pes.profile_text),           \
+	    BF_OPT_NAMING(T, "profile", "NAME[,FIELD=N]", "cx7", "device timing", pes.profile_text, bf_profile_name),  \
 	    BF_OPT_OF(T, "topology", TEXT, "TEXT", "switch", "switches, e.g. 'leaf-spine leaves=4 spines=2'", 0, 0,    \
 		      pes.topology)
 

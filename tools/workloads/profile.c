@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/member.h"
+#include "sim/spell.h"
 
 static const struct bf_mlx5_profile *const profiles[] = { &bf_mlx5_cx7,       &bf_mlx5_cx6,
 							  &bf_mlx5_cx8,       &bf_mlx5_cx5_timed,
@@ -16,6 +17,12 @@ static const struct bf_mlx5_profile *const profiles[] = { &bf_mlx5_cx7,       &b
 const struct bf_mlx5_profile *const *bf_profiles(void)
 {
 	return profiles;
+}
+
+const char *bf_profile_name(const void *own, uint32_t i)
+{
+	(void)own;
+	return i < BF_ARRAY_LEN(profiles) && profiles[i] ? profiles[i]->name : NULL;
 }
 
 struct field {
@@ -101,11 +108,15 @@ static void join(char *buf, size_t cap, const char *text)
 
 static int unknown_name(const char *name, size_t len, struct bf_error *err)
 {
-	char known[128] = "";
+	struct bf_spell s = { .word = name, .len = len };
+	char known[128] = "", hint[64];
 
-	for (const struct bf_mlx5_profile *const *p = profiles; *p; p++)
+	for (const struct bf_mlx5_profile *const *p = profiles; *p; p++) {
 		join(known, sizeof(known), (*p)->name);
-	return bf_fail(err, -EINVAL, "profile \"%.*s\" is not known; there is %s", (int)len, name, known);
+		bf_spell_try(&s, (*p)->name);
+	}
+	return bf_fail(err, -EINVAL, "profile \"%.*s\" is not known%s%s%s", (int)len, name,
+		       bf_spell_hint(&s, hint, sizeof(hint)), s.best ? " There are " : "; there are ", known);
 }
 
 static int unknown_field(const char *name, size_t len, struct bf_error *err)

@@ -20,5 +20,7 @@ void bf_profile_print(FILE *out, const struct bf_mlx5_profile *profile);
 
 /* The profiles that have a name, NULL-terminated. */
 const struct bf_mlx5_profile *const *bf_profiles(void);
+/* The same for shells that complete (struct bf_opt). */
+const char *bf_profile_name(const void *own, uint32_t i);
 
 #endif

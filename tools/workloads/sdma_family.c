@@ -4,9 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/spell.h"
 #include "tools/pictures/sdma.h"
 #include "tools/workloads/sdma.h"
 #include "tools/workloads/sdma_plan.h"
+
+static const char *profile_name(const void *own, uint32_t i)
+{
+	const struct bf_sdma_profile *p = bf_sdma_profile_at(i);
+
+	(void)own;
+	return p ? p->name : NULL;
+}
 
 #define O(...) BF_OPT_OF(struct bf_sdma_workload, __VA_ARGS__)
 static const struct bf_opt options[] = {
@@ -38,9 +47,13 @@ static const struct bf_opt options[] = {
 	BF_OPT_NAMED("backend", TEXT, "NAME", "sim", "which backend provides the engines, or auto"),
 	O("part", TEXT, "gfxNNN", NULL,
 	  "do what ROCr does for this part; also sets the generation: gfx900, gfx908, gfx90a, ...", 0, 0, part),
-	O("profile", TEXT, "NAME[,FIELD=N]", NULL, "engine timing; the generation's own if not given", 0, 0,
-	  profile_text),
-	BF_OPT_NAMED("faults", TEXT, "PLAN|@FILE", NULL, "fault plan, e.g. 'dma-fault prob=0.01'"),
+	BF_OPT_NAMING(struct bf_sdma_workload, "profile", "NAME[,FIELD=N]", NULL,
+		      "engine timing; the generation's own if not given", profile_text, profile_name),
+	{ .name = "faults",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "PLAN|@FILE",
+	  .help = "fault plan, e.g. 'dma-fault prob=0.01'",
+	  .names = bf_fault_names },
 	{ .name = NULL },
 };
 #undef O
@@ -133,8 +146,15 @@ static int parse_profile(const struct bf_args *args, struct bf_sdma_workload *w,
 	else
 		snprintf(name, sizeof(name), "%s", bf_sdma_drv_caps_of((enum bf_sdma_gen)w->gen)->name);
 	p = bf_sdma_profile_find(name);
-	if (!p)
-		return bf_fail(err, -EINVAL, "profile \"%s\" is not known; there are v4, v5, v6, v7 and v7.1", name);
+	if (!p) {
+		struct bf_spell s = { .word = name, .len = strlen(name) };
+		char hint[64];
+
+		for (uint32_t i = 0; profile_name(NULL, i); i++)
+			bf_spell_try(&s, profile_name(NULL, i));
+		return bf_fail(err, -EINVAL, "profile \"%s\" is not known%s there are v4, v5, v6, v7 and v7.1", name,
+			       s.best ? bf_spell_hint(&s, hint, sizeof(hint)) : ";");
+	}
 	if (text && (bf_arg_given(args, "gen") || w->part) && w->gen != (uint32_t)p->gen)
 		return bf_fail(err, -EINVAL, "--profile %s is of another generation than --%s", name,
 			       w->part ? "part" : "gen");

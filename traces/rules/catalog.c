@@ -1,7 +1,9 @@
 /* All rules: the families of all devices, each of which lists its own. */
 #include <strings.h>
 
+#include "sim/spell.h"
 #include "traces/device.h"
+#include "traces/rules/engine_internal.h"
 #include "traces/rules/rule.h"
 
 const struct bf_rule_family *bf_rule_family_at(uint32_t i)
@@ -39,4 +41,16 @@ const struct bf_rule_about *bf_rule_by_id(const char *id)
 		if (strcasecmp(rule->id, id) == 0)
 			return rule;
 	return NULL;
+}
+
+int bf_rules_no_such(const char *id, size_t len, int code, struct bf_error *err)
+{
+	struct bf_spell s = { .word = id, .len = len };
+	const struct bf_rule_about *rule;
+	char hint[64];
+
+	for (uint32_t i = 0; (rule = bf_rule_at(i)) != NULL; i++)
+		bf_spell_try(&s, rule->id);
+	return bf_fail(err, code, "there is no rule \"%.*s\"%s; `belfry rules` lists them", (int)len, id,
+		       bf_spell_hint(&s, hint, sizeof(hint)));
 }

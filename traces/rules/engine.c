@@ -239,8 +239,7 @@ int bf_rules_create(const struct bf_rules_opts *opts, struct bf_rules **out, str
 	*out = NULL;
 	for (uint32_t i = 0; opts && opts->only && i < opts->nonly; i++)
 		if (!bf_rule_by_id(opts->only[i]))
-			return bf_fail(err, -ENOENT, "there is no rule \"%s\"; `belfry rules` lists them",
-				       opts->only[i]);
+			return bf_rules_no_such(opts->only[i], strlen(opts->only[i]), -ENOENT, err);
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return bf_fail(err, -ENOMEM, "no memory for rules");

@@ -127,6 +127,8 @@ void bf_findings_free(struct bf_rules *r);
 /* Who could not judge; see finding.c. */
 void bf_rules_note_unable(struct bf_rules *r);
 
+/* "there is no rule ...", with the nearest that there is; returns `code`. */
+int bf_rules_no_such(const char *id, size_t len, int code, struct bf_error *err);
 /* "store" for BF_SEEN_store; see seen.c. */
 const char *bf_seen_name(enum bf_seen_kind kind);
 /* The plan for a type of the stream; NULL in `*out` when no rule knows it. 0 or -ENOMEM. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "traces/rules/engine_internal.h"
 #include "traces/rules/rules.h"
 
 #define ID_MAX 48u
@@ -73,8 +74,7 @@ static int suppress(struct bf_suppressions *s, const char *id, size_t id_len, co
 	x->prefix = prefix;
 	if (!names_a_rule(x)) {
 		free(x);
-		return bf_fail(err, -EINVAL, "there is no rule \"%.*s\" to suppress; `belfry rules` lists them",
-			       (int)id_len, id);
+		return bf_rules_no_such(id, id_len, -EINVAL, err);
 	}
 	x->next = s->first;
 	s->first = x;
