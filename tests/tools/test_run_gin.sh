@@ -54,8 +54,8 @@ finds 'rule: MLX5-SHARING-MODE' gin-put --bug gin-wrong-sharing --blocks 2 --war
 finds 'rule: MLX5-CQE-INDEX' gin-put --bug gin-unsignaled --messages 40 --seeds 2
 finds 'smallest run' gin-counter --warps 2 --messages 8 --handler bf --depth 8 --bug gin-bf-shared --seeds 20
 finds 'no-such-qp' gin-put --bug gin-proxy-qpn --handler proxy --limit 1ms --seeds 2
-finds 'wrong data' gin-signal --bug gin-relaxed-window --profile cx7,pcie.relaxed_ps=3000000 --seeds 20
-finds 'wrong data' gin-hybrid --bug gin-relaxed-window --profile cx7,pcie.relaxed_ps=3000000 --seeds 20
+finds 'rule: MLX5-SIGNAL-PASSES' gin-signal --bug gin-relaxed-window --profile cx7,pcie.relaxed_ps=3000000 --seeds 20
+finds 'rule: MLX5-SIGNAL-PASSES' gin-hybrid --pes 3 --bug gin-relaxed-window --profile cx7,pcie.relaxed_ps=3000000 --seeds 20
 finds 'wrong data' gin-signal --bug gin-signal-other-qp --contexts 2 --seeds 40 --size 4096
 finds 'wrong data' gin-signal --bug gin-no-signal-wait --seeds 2
 finds 'wrong data' gin-counter --bug gin-counter-no-wait --faults 'drop prob=0.1' --size 4096 --seeds 10

@@ -650,7 +650,7 @@ static void forget(void *facts)
 	R(no_quiet) R(dbrec_unfenced) R(remote_invalid) R(remote_operation) R(peer_state)                         \
 	R(peer_psn) R(peer_gone) R(error_completion) R(timeout_pending) R(command_refused) R(no_timeout) R(request_refused)                           \
 	R(ring_overlap) R(ring_view) R(dbrec_view)                                                                    \
-	R(sharing) R(cqe_not_asked)
+	R(sharing) R(cqe_not_asked) R(signal_passes)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;
