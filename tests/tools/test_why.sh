@@ -80,11 +80,93 @@ done >"$work/missing"
 "$BELFRY" why "$work/t.bft" >"$work/out"
 [ $? -eq 3 ] && grep -q MLX5-DBREC-INDEX "$work/out" || fail "a trace"
 
+# Packets: what a replay puts on the wire, in pcapng; from a pipe, too.
+sample=$BELFRY_SOURCE_DIR/traces/samples
+"$BELFRY" replay "$sample/mix_3rkey.client.jsonl" --life=none --pcapng="$work/nak.pcapng" >/dev/null
+"$BELFRY" why "$work/nak.pcapng" >"$work/out"
+[ $? -eq 3 ] || fail "a NAK in pcapng: exit code"
+grep -q '^1. mlx5: NAK 0x62, remote access error' "$work/out" || fail "the NAK is not told: $(head -4 "$work/out")"
+grep -q 'refuses WRITE_ONLY of 67 bytes' "$work/out" && grep -q 'rkey 0x1001' "$work/out" || fail "what it refuses is not told"
+"$BELFRY" why <"$work/nak.pcapng" | cmp -s - "$work/out" || fail "packets from a pipe differ"
+"$BELFRY" replay "$sample/rc_pingpong.client.jsonl" --life=none --pcapng="$work/good.pcapng" >/dev/null
+"$BELFRY" why "$work/good.pcapng" >"$work/out" || fail "good packets: exit code $?"
+grep -q '^No NAK' "$work/out" || fail "good packets: $(cat "$work/out")"
+
+# pcap, made here. hex DIGITS...: bytes. number N: 32 bits in $order. record SECONDS PORT OPCODE PSN MORE: a packet.
+hex() { printf "$(printf %s "$*" | tr -d ' ' | sed 's/../\\x&/g')"; }
+number() {
+	local n
+	n=$(printf %08x "$1")
+	[ "$order" = big ] && hex "$n" || hex "${n:6:2}${n:4:2}${n:2:2}${n:0:2}"
+}
+record() {
+	local frame="ffffffffffff 020000000001 $tag 0800 45000040 00004000 40110000 0a000001 0a000002 c000 $2 00200000
+		$3 40ffff 00 000012 80 $4 $5 00000000"
+	frame=$(tr -d ' \n\t' <<<"$frame")
+	number "$1" && number 7 && number $((${#frame} / 2)) && number 2000 && hex "$frame"
+}
+packets() { # ORDER MAGIC: a request, the next, the first again, one passed over, RNR NAK, sequence NAK, CNP, other port
+	order=$1
+	number "$2" && number $((4 << 16 | 2)) && number 0 && number 0 && number 65535 && number 1
+	record 10 12b7 04 000005 00000000
+	record 11 12b7 04 000006 00000000
+	record 12 12b7 04 000005 00000000
+	record 13 12b7 04 000009 00000000
+	record 14 12b7 04 000007 00000000
+	record 15 12b7 11 000009 2e000001
+	record 16 12b7 11 000009 60000001
+	record 17 12b7 81 000000 00000000
+	record 18 0035 81 000000 00000000
+}
+expected='3 packet sent again
+5 packet behind later ones
+6 RNR NAK, no receive entry
+7 NAK 0x60, PSN sequence error
+8 CNP, congestion notification'
+for order in little big; do
+	for magic in 0xa1b2c3d4 0xa1b23c4d; do
+		for tag in "" 81000064; do
+			packets $order $magic >"$work/p.pcap"
+			"$BELFRY" why --json "$work/p.pcap" >"$work/json"
+			[ $? -eq 3 ] || fail "pcap $order $magic: exit code"
+			[ "$(jq -r '.evidence[] | "\(.packet) \(.meaning)"' "$work/json")" = "$expected" ] ||
+				fail "pcap $order $magic '$tag': $(jq -c .evidence "$work/json")"
+			[ "$(jq -c '[.packets, .roce_packets]' "$work/json")" = '[9,8]' ] || fail "pcap $order: counts"
+		done
+	done
+done
+"$BELFRY" why "$work/p.pcap" >"$work/out"
+grep -q '^5. mlx5: CNP' "$work/out" || fail "the CNP stands before errors"
+grep -q 'packet 3     +2.000' "$work/out" || fail "times: $(grep 'packet 3' "$work/out")"
+grep -oE '^   [0-9]\. [A-Z0-9]+-[A-Z0-9-]+' "$work/out" | awk '{ print $2 }' | while read -r rule; do
+	"$BELFRY" rules "$rule" >/dev/null || echo "$rule"
+done >"$work/missing"
+[ ! -s "$work/missing" ] || fail "no such rules: $(cat "$work/missing")"
+
+# A file that ends amid a packet: all before it is told, and where it ends. Damage: the same. Not RoCE: said.
+size=$(stat -c %s "$work/p.pcap")
+head -c $((size - 10)) "$work/p.pcap" >"$work/cut.pcap"
+"$BELFRY" why "$work/cut.pcap" >"$work/out" 2>"$work/err"
+[ $? -eq 2 ] || fail "a cut file: exit code"
+grep -q '^5. mlx5: CNP' "$work/out" || fail "a cut file loses evidence"
+grep -q "cut.pcap: byte [0-9]*, behind packet 8: the file ends within a packet" "$work/err" || fail "$(cat "$work/err")"
+head -c $(($(stat -c %s "$work/nak.pcapng") - 3)) "$work/nak.pcapng" >"$work/cut.pcapng"
+"$BELFRY" why --json "$work/cut.pcapng" 2>/dev/null | jq -r .error | grep -q 'behind packet 96: the file ends within a block' ||
+	fail "a cut pcapng"
+order=little tag=
+{
+	number 0xa1b2c3d4 && number $((4 << 16 | 2)) && number 0 && number 0 && number 65535 && number 1
+	record 10 0035 04 000005 00000000
+} >"$work/dns.pcap"
+"$BELFRY" why "$work/dns.pcap" >"$work/out" || fail "no RoCE: exit code"
+grep -q '1 packet, none of RoCE' "$work/out" || fail "no RoCE is not said: $(cat "$work/out")"
+
 # By syndrome, status and name.
 for word in 13/88 0x13/0x88 13 REM_ACCESS_ERR IBV_WC_REM_ACCESS_ERR remote_access; do
 	"$BELFRY" rules "$word" 2>&1 | grep -q MLX5-REMOTE-ACCESS || fail "rules $word"
 done
 "$BELFRY" rules 0x2013 | grep -q NVME-PRP-ALIGN || fail "rules 0x2013"
+"$BELFRY" rules RNR_NAK | grep -q MLX5-RNR-EXCEEDED || fail "rules RNR_NAK"
 "$BELFRY" rules RETRY_EXC | grep -q MLX5-RETRY-EXCEEDED || fail "rules RETRY_EXC"
 "$BELFRY" rules 99/99 >/dev/null 2>&1 && fail "rules 99/99 names something"
 exit $failed

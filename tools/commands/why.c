@@ -13,6 +13,7 @@
 #include "tools/report/findings.h"
 #include "traces/container/text.h"
 #include "traces/evidence/evidence.h"
+#include "traces/evidence/packets.h"
 #include "traces/import/capture.h"
 #include "traces/import/sdma_dump.h"
 
@@ -30,6 +31,8 @@ struct group {
 
 struct answer {
 	struct bf_evidence_list list;
+	struct bf_packet_count packets;
+	struct bf_error damage; /* of a file of packets: what stands in front of it was read */
 	struct group *group;
 	size_t ngroups;
 };
@@ -60,17 +63,6 @@ static bool is_trace(const char *head, size_t len)
 			    memmem(head, len < 256 ? len : 256, "belfry_trace", 12));
 }
 
-static bool is_pcap(const char *head, size_t len)
-{
-	static const char *const magics[] = { "\xd4\xc3\xb2\xa1", "\xa1\xb2\xc3\xd4", "\x4d\x3c\xb2\xa1",
-					      "\x0a\x0d\x0d\x0a" };
-
-	for (size_t i = 0; i < BF_ARRAY_LEN(magics); i++)
-		if (len >= 4 && memcmp(head, magics[i], 4) == 0)
-			return true;
-	return false;
-}
-
 /* ---- groups ---- */
 
 static bool same(const struct bf_evidence *a, const struct bf_evidence *b)
@@ -86,7 +78,7 @@ static int by_weight(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
 	const int fx = bf_evidence_follows(x->first), fy = bf_evidence_follows(y->first);
-	const int ex = x->first->kind == BF_EVIDENCE_ENTRY, ey = y->first->kind == BF_EVIDENCE_ENTRY;
+	const int ex = bf_evidence_harmless(x->first), ey = bf_evidence_harmless(y->first);
 
 	if (ex != ey)
 		return ex - ey;
@@ -166,6 +158,11 @@ static void title(const struct group *g, char *text, size_t cap)
 	}
 }
 
+static const char *place_name(const struct bf_evidence *e)
+{
+	return e->kind == BF_EVIDENCE_PACKET ? "packet" : "line";
+}
+
 static const char *facts_text(const struct bf_evidence *e, char *text, size_t cap)
 {
 	size_t n = 0;
@@ -225,11 +222,11 @@ static void print_group(const struct answer *a, const struct group *g, uint32_t 
 	printf("\n%" PRIu32 ". %s: %s", number, device_name(g->first->device), head);
 	if (g->count > 1)
 		printf(" (%" PRIu64 " times)", g->count);
-	printf("\n   line %-5" PRIu64 " %s\n", g->first->line, g->first->text);
+	printf("\n   %s %-5" PRIu64 " %s\n", place_name(g->first), g->first->line, g->first->text);
 	printf("   %-10s ", "form:");
 	printf("%s", g->first->form);
 	for (uint32_t i = 1; i < g->count && i < SHOWN; i++)
-		printf("%s line %" PRIu64, i == 1 ? "; also" : ",", g->line[i]);
+		printf("%s %s %" PRIu64, i == 1 ? "; also" : ",", place_name(g->first), g->line[i]);
 	if (g->count > SHOWN)
 		printf(" and %" PRIu64 " more", g->count - SHOWN);
 	printf("\n");
@@ -246,14 +243,29 @@ static void print_group(const struct answer *a, const struct group *g, uint32_t 
 	print_causes(g->meaning);
 }
 
+static void print_packets(const struct bf_packet_count *p)
+{
+	printf("%" PRIu64 " packet%s, ", p->frames, p->frames == 1 ? "" : "s");
+	if (p->roce)
+		printf("%" PRIu64 " of RoCE", p->roce);
+	else
+		printf("none of RoCE (UDP port 4791)");
+	if (p->cut)
+		printf("; %" PRIu64 " cut within their headers", p->cut);
+	if (p->unknown)
+		printf("; %" PRIu64 " of a link type or opcode that is not known", p->unknown);
+	printf("\n");
+}
+
 static void print_answer(const struct answer *a)
 {
 	uint64_t follows = 0;
 
 	for (size_t i = 0; i < a->list.count; i++)
 		follows += bf_evidence_follows(&a->list.item[i]);
-	printf("%" PRIu64 " line%s, %zu piece%s of evidence", a->list.lines, a->list.lines == 1 ? "" : "s",
-	       a->list.count, a->list.count == 1 ? "" : "s");
+	if (a->list.lines)
+		printf("%" PRIu64 " line%s, ", a->list.lines, a->list.lines == 1 ? "" : "s");
+	printf("%zu piece%s of evidence", a->list.count, a->list.count == 1 ? "" : "s");
 	if (follows)
 		printf(", of which %" PRIu64 " flushed: they only follow from an earlier error", follows);
 	printf("\n");
@@ -282,7 +294,7 @@ static void json_evidence(struct bf_json *j, const struct bf_evidence *e)
 	const struct bf_meaning *m = bf_evidence_meaning(e);
 
 	bf_json_open(j, NULL, '{');
-	bf_json_u64(j, "line", e->line);
+	bf_json_u64(j, place_name(e), e->line);
 	bf_json_text(j, "device", device_name(e->device));
 	bf_json_text(j, "form", e->form);
 	bf_json_text(j, "text", e->text);
@@ -301,7 +313,7 @@ static void json_group(struct bf_json *j, const struct group *g)
 	bf_json_open(j, NULL, '{');
 	bf_json_text(j, "what", head);
 	bf_json_u64(j, "count", g->count);
-	bf_json_u64(j, "first_line", g->first->line);
+	bf_json_u64(j, g->first->kind == BF_EVIDENCE_PACKET ? "first_packet" : "first_line", g->first->line);
 	bf_json_text(j, "means", m ? m->means : NULL);
 	bf_json_open(j, "causes", '[');
 	for (uint32_t i = 0; m && i < BF_CAUSES_MAX && m->cause[i].tell; i++) {
@@ -325,6 +337,10 @@ static void json_answer(const struct answer *a)
 	bf_json_begin(&j, stdout);
 	bf_json_open(&j, NULL, '{');
 	bf_json_u64(&j, "lines", a->list.lines);
+	bf_json_u64(&j, "packets", a->packets.frames);
+	bf_json_u64(&j, "roce_packets", a->packets.roce);
+	bf_json_u64(&j, "packets_cut", a->packets.cut);
+	bf_json_u64(&j, "packets_unknown", a->packets.unknown);
 	bf_json_open(&j, "evidence", '[');
 	for (size_t i = 0; i < a->list.count; i++)
 		json_evidence(&j, &a->list.item[i]);
@@ -333,6 +349,8 @@ static void json_answer(const struct answer *a)
 	for (size_t i = 0; i < a->ngroups; i++)
 		json_group(&j, &a->group[i]);
 	bf_json_close(&j, ']');
+	if (a->damage.code)
+		bf_json_text(&j, "error", a->damage.text);
 	bf_json_close(&j, '}');
 	bf_json_end(&j);
 }
@@ -362,13 +380,17 @@ static int take_file(const struct bf_args *args, const char *path, struct answer
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	trace = is_trace(head, n);
 	*done = named && (trace || bf_capture_probe(head, n));
-	if (*done || is_pcap(head, n)) {
+	if (*done) {
 		fclose(f);
-		return *done ? ask_others(path, trace)
-			     : bf_cli_error(
-				   args, BF_EXIT_USAGE,
-				   "%s has packets: `tshark -V -r FILE` prints them; a trace or a capture says more",
-				   path);
+		return ask_others(path, trace);
+	}
+	if (bf_packets_probe(head, n)) {
+		rc = bf_packets_read(f, path, &a->list, &a->packets, &err);
+		fclose(f);
+		if (rc && rc != -EBADMSG)
+			return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+		a->damage = rc ? err : a->damage;
+		return 0;
 	}
 	rc = bf_text_whole(f, path, &text, &len, &err);
 	rc = rc ? rc : bf_evidence_read(text, len, &a->list, &err);
@@ -378,6 +400,43 @@ static int take_file(const struct bf_args *args, const char *path, struct answer
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	*done = named && a->list.count == before && bf_sdma_dump_probe(head, n);
 	return *done ? ask_others(path, false) : 0;
+}
+
+static void print_nothing(const struct answer *a)
+{
+	if (a->list.lines || !a->packets.frames)
+		printf("%" PRIu64 " lines, and nothing in them that is known as evidence.\n"
+		       "`belfry why --help` lists what is known; a trace or a capture is better evidence than a log:\n"
+		       "`belfry record -- PROGRAM`, `belfry exec --trace FILE -- PROGRAM`.\n",
+		       a->list.lines);
+	if (a->packets.roce)
+		printf("No NAK, no packet sent again or late, no CNP.\n");
+}
+
+/* The answer, and the exit code. `others`: commands for traces have told theirs. */
+static int tell(const struct bf_args *args, const struct answer *a, bool others)
+{
+	bool error = false;
+
+	for (size_t i = 0; i < a->ngroups; i++)
+		error =
+		    error || a->group[i].first->kind == BF_EVIDENCE_ENTRY || !bf_evidence_harmless(a->group[i].first);
+	if (bf_arg_json(args) && !others) {
+		json_answer(a);
+	} else {
+		if (a->packets.frames)
+			print_packets(&a->packets);
+		if (a->list.count)
+			print_answer(a);
+		else if (!others)
+			print_nothing(a);
+	}
+	if (a->damage.code) {
+		fflush(stdout);
+		fprintf(stderr, "belfry why: %s\n", a->damage.text);
+		return BF_EXIT_USAGE;
+	}
+	return error ? BF_EXIT_FINDINGS : BF_EXIT_GOOD;
 }
 
 static int run_why(const struct bf_args *args)
@@ -393,17 +452,8 @@ static int run_why(const struct bf_args *args)
 	}
 	if (!code && make_groups(&a))
 		code = bf_cli_error(args, BF_EXIT_USAGE, "out of memory");
-	if (!code && bf_arg_json(args) && !any)
-		json_answer(&a);
-	else if (!code && a.list.count)
-		print_answer(&a);
-	else if (!code && !any)
-		printf("%" PRIu64 " lines, and nothing in them that is known as evidence.\n"
-		       "`belfry why --help` lists what is known; a trace or a capture is better evidence than a log:\n"
-		       "`belfry record -- PROGRAM`, `belfry exec --trace FILE -- PROGRAM`.\n",
-		       a.list.lines);
-	if (!code && a.list.count)
-		code = BF_EXIT_FINDINGS;
+	if (!code)
+		code = tell(args, &a, any);
 	free(a.group);
 	bf_evidence_free(&a.list);
 	return code;
@@ -426,14 +476,15 @@ const struct bf_command bf_cmd_why = {
 	    "DeepEP, perftest, Open MPI; refused commands and queue pair events of Linux' mlx5; NVMe time-outs, "
 	    "statuses and trace events of Linux, SPDK and nvme-cli; ring time-outs of amdgpu; faults of ROCm, "
 	    "NVIDIA's driver, IOMMUs and PCIe. A trace is given to lint and explain, a capture or a dumped SDMA ring "
-	    "to "
-	    "replay.\n"
+	    "to replay. Packets (pcap, pcapng): RoCE's NAKs, RNR NAKs, packets sent again or late, and CNPs.\n"
 	    "\n"
-	    "Exit code 3: there is evidence of an error. 0: none that is known. 2: a file cannot be read.\n"
+	    "Exit code 3: there is evidence of an error. 0: none that is known; CNPs are none. 2: a file cannot be "
+	    "read, or not to its end; what stands before is told.\n"
 	    "\n"
 	    "Examples:\n"
 	    "  dmesg | belfry why\n"
 	    "  belfry why nccl.log\n"
+	    "  belfry why roce.pcapng\n"
 	    "  echo 'mlx5_0: ... status=12 opcode=1 len=0 vendor err 129' | belfry why",
 	.options = options,
 	.min_args = 0,

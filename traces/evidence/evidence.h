@@ -25,6 +25,7 @@ enum bf_evidence_kind {
 	BF_EVIDENCE_DOWN,       /* the device does not answer, or was given up */
 	BF_EVIDENCE_EVENT,      /* the device speaks of a queue pair, a queue, a port or itself: no entry */
 	BF_EVIDENCE_CALL,       /* a library's call failed, for a reason that it does not say */
+	BF_EVIDENCE_PACKET,     /* a packet on the wire; `line` counts packets (packets.h) */
 };
 
 /* What can be known. A value is -1 where nothing says it. */
@@ -57,6 +58,10 @@ enum bf_fact {
 	BF_FACT_XID,   /* of NVIDIA's driver */
 	BF_FACT_EVENT, /* enum ibv_event_type */
 	BF_FACT_ERRNO, /* positive */
+	BF_FACT_BTH,   /* opcode of a packet */
+	BF_FACT_PSN,
+	BF_FACT_AETH, /* syndrome of an acknowledgement */
+	BF_FACT_LATE, /* 1: a request comes behind later ones, for the first time */
 	BF_FACTS
 };
 
@@ -98,6 +103,9 @@ int64_t bf_evidence_syndrome(const struct bf_evidence *e);
 
 /* True for what only follows from an earlier error: flushed entries. */
 bool bf_evidence_follows(const struct bf_evidence *e);
+
+/* True for what is no error by itself: entries and commands as such, notices of congestion. */
+bool bf_evidence_harmless(const struct bf_evidence *e);
 
 /* ---- what it means: meaning.c ---- */
 

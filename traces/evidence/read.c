@@ -35,6 +35,10 @@ const struct bf_fact_about bf_facts[BF_FACTS] = {
 	[BF_FACT_XID] = { "Xid", false },
 	[BF_FACT_EVENT] = { "event", false },
 	[BF_FACT_ERRNO] = { "errno", false },
+	[BF_FACT_BTH] = { "packet's opcode", true },
+	[BF_FACT_PSN] = { "PSN", false },
+	[BF_FACT_AETH] = { "AETH syndrome", true },
+	[BF_FACT_LATE] = { "late", false },
 };
 
 struct bf_evidence *bf_evidence_add(struct bf_evidence_list *list)
