@@ -85,7 +85,7 @@ sample=$BELFRY_SOURCE_DIR/traces/samples
 "$BELFRY" replay "$sample/mix_3rkey.client.jsonl" --life=none --pcapng="$work/nak.pcapng" >/dev/null
 "$BELFRY" why "$work/nak.pcapng" >"$work/out"
 [ $? -eq 3 ] || fail "a NAK in pcapng: exit code"
-grep -q '^1. mlx5: NAK 0x62, remote access error' "$work/out" || fail "the NAK is not told: $(head -4 "$work/out")"
+grep -q '^1. roce: NAK 0x62, remote access error' "$work/out" || fail "the NAK is not told: $(head -4 "$work/out")"
 grep -q 'refuses WRITE_ONLY of 67 bytes' "$work/out" && grep -q 'rkey 0x1001' "$work/out" || fail "what it refuses is not told"
 "$BELFRY" why <"$work/nak.pcapng" | cmp -s - "$work/out" || fail "packets from a pipe differ"
 "$BELFRY" replay "$sample/rc_pingpong.client.jsonl" --life=none --pcapng="$work/good.pcapng" >/dev/null
@@ -136,7 +136,7 @@ for order in little big; do
 	done
 done
 "$BELFRY" why "$work/p.pcap" >"$work/out"
-grep -q '^5. mlx5: CNP' "$work/out" || fail "the CNP stands before errors"
+grep -q '^5. roce: CNP' "$work/out" || fail "the CNP stands before errors"
 grep -q 'packet 3     +2.000' "$work/out" || fail "times: $(grep 'packet 3' "$work/out")"
 grep -oE '^   [0-9]\. [A-Z0-9]+-[A-Z0-9-]+' "$work/out" | awk '{ print $2 }' | while read -r rule; do
 	"$BELFRY" rules "$rule" >/dev/null || echo "$rule"
@@ -148,7 +148,7 @@ size=$(stat -c %s "$work/p.pcap")
 head -c $((size - 10)) "$work/p.pcap" >"$work/cut.pcap"
 "$BELFRY" why "$work/cut.pcap" >"$work/out" 2>"$work/err"
 [ $? -eq 2 ] || fail "a cut file: exit code"
-grep -q '^5. mlx5: CNP' "$work/out" || fail "a cut file loses evidence"
+grep -q '^5. roce: CNP' "$work/out" || fail "a cut file loses evidence"
 grep -q "cut.pcap: byte [0-9]*, behind packet 8: the file ends within a packet" "$work/err" || fail "$(cat "$work/err")"
 head -c $(($(stat -c %s "$work/nak.pcapng") - 3)) "$work/nak.pcapng" >"$work/cut.pcapng"
 "$BELFRY" why --json "$work/cut.pcapng" 2>/dev/null | jq -r .error | grep -q 'behind packet 96: the file ends within a block' ||

@@ -132,7 +132,7 @@ static const struct bf_evidence *entry_of(const struct answer *a, const struct b
 
 static const char *device_name(enum bf_evidence_device d)
 {
-	static const char *const names[] = { "mlx5", "nvme", "sdma", "gpu", "pcie" };
+	static const char *const names[] = { "mlx5", "nvme", "sdma", "gpu", "pcie", "roce" };
 
 	return names[d];
 }

@@ -13,7 +13,14 @@
 
 #include "sim/error.h"
 
-enum bf_evidence_device { BF_EVIDENCE_MLX5, BF_EVIDENCE_NVME, BF_EVIDENCE_SDMA, BF_EVIDENCE_GPU, BF_EVIDENCE_PCIE };
+enum bf_evidence_device {
+	BF_EVIDENCE_MLX5,
+	BF_EVIDENCE_NVME,
+	BF_EVIDENCE_SDMA,
+	BF_EVIDENCE_GPU,
+	BF_EVIDENCE_PCIE,
+	BF_EVIDENCE_ROCE
+};
 
 enum bf_evidence_kind {
 	BF_EVIDENCE_COMPLETION, /* of an entry or command, with a status */

@@ -582,7 +582,7 @@ static const struct row rows[] = {
 	      { "MLX5-LOCAL-PROTECTION", "A NIC: its memory was unmapped under a key that lives." } },
 	    "The requester's number names the device (lspci); the address beside what was mapped for it." } },
 
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_ROCE,
 	  BF_EVIDENCE_PACKET,
 	  BF_AETH_NAK_SEQ,
 	  -1,
@@ -598,7 +598,7 @@ static const struct row rows[] = {
 				 "differ." } },
 	    "ethtool -S: rx_discards_phy, out_of_sequence, packet_seq_err; drops of the switch's ports; PFC and ECN of "
 	    "the lossless class." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_ROCE,
 	  BF_EVIDENCE_PACKET,
 	  BF_AETH_NAK_INV_REQ,
 	  -1,
@@ -615,7 +615,7 @@ static const struct row rows[] = {
 	      { "MLX5-READ-DEPTH", "More READs and atomics are in flight than max_dest_rd_atomic." },
 	      { NO_RULE, "An atomic whose address is not a multiple of its size." } },
 	    "The refused packet: its opcode, length, address; qp_access_flags and path_mtu of both ends." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_ROCE,
 	  BF_EVIDENCE_PACKET,
 	  BF_AETH_NAK_ACCESS,
 	  -1,
@@ -630,7 +630,7 @@ static const struct row rows[] = {
 	      { "MLX5-KEY-BOUNDS", "Address plus length leave the region (an offset of another rank's buffer)." },
 	      { "MLX5-ASTRAY", "The key is right for another peer: the entry is on the wrong queue pair." } },
 	    "The rkey and remote address that are shown here beside what the responder registered and sent." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_ROCE,
 	  BF_EVIDENCE_PACKET,
 	  BF_AETH_NAK_OP,
 	  -1,
@@ -641,7 +641,7 @@ static const struct row rows[] = {
 		"The responder's memory failed underneath its key: unmapped, or PCIe to its GPU." },
 	      { "MLX5-CQ-OVERRUN", "The responder's completion queue overran." } },
 	    "The responder's dmesg of that second: IOMMU and PCIe faults, its own completions with error." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_ROCE,
 	  BF_EVIDENCE_PACKET,
 	  BF_AETH_RNR,
 	  -1,
@@ -654,7 +654,7 @@ static const struct row rows[] = {
 	      { "MLX5-RNR-FINITE", "rnr_retry of the requester is below 7 (7: for ever)." } },
 	    "Receives that are posted before the peer may send; the depth of the receive queue; rnr_nak_retry_err, "
 	    "out_of_buffer of the port." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_ROCE,
 	  BF_EVIDENCE_PACKET,
 	  AGAIN,
 	  -1,
@@ -672,7 +672,7 @@ static const struct row rows[] = {
 	    "Capture at both ends: does the request arrive, does an ACK leave? local_ack_timeout_err, packet_seq_err "
 	    "of the "
 	    "port." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_ROCE,
 	  BF_EVIDENCE_PACKET,
 	  LATE,
 	  -1,
@@ -685,7 +685,7 @@ static const struct row rows[] = {
 	      { "MLX5-RETRANSMITS", "A NAK 0x60 of this PSN stands in front: it is sent again, and was lost before the "
 				    "capturing port." } },
 	    "Adaptive routing and the hash of link groups; out_of_sequence of the receiver." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_ROCE,
 	  BF_EVIDENCE_PACKET,
 	  CNP,
 	  -1,

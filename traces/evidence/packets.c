@@ -224,7 +224,7 @@ static struct bf_evidence *add(struct bf_conversations *c, const struct packet *
 
 	if (!e)
 		return NULL;
-	bf_evidence_begin(e, form, BF_EVIDENCE_MLX5, BF_EVIDENCE_PACKET, &none);
+	bf_evidence_begin(e, form, BF_EVIDENCE_ROCE, BF_EVIDENCE_PACKET, &none);
 	e->fact[BF_FACT_QPN] = p->qp;
 	e->fact[BF_FACT_BTH] = p->opcode;
 	e->fact[BF_FACT_PSN] = p->psn;
