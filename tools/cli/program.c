@@ -26,6 +26,7 @@ extern const struct bf_command bf_cmd_serve;
 extern const struct bf_command bf_cmd_switch;
 extern const struct bf_command bf_cmd_lab;
 extern const struct bf_command bf_cmd_doctor;
+extern const struct bf_command bf_cmd_new;
 
 /* Ours, then those of the program; ends with NULL. The caller frees it. */
 static const struct bf_family **all_families(const struct bf_family *const *more)
@@ -48,14 +49,14 @@ int bf_main(int argc, char **argv, const struct bf_family *const *more)
 	const struct bf_family **families = all_families(more);
 	struct bf_forms forms = { .forms = NULL };
 	const struct bf_command *const commands[] = {
-		&forms.run,    &bf_cmd_launch,
+		&forms.run,     &bf_cmd_launch,
 #ifdef BELFRY_HAVE_EXEC
-		&bf_cmd_exec,  &bf_cmd_record,
+		&bf_cmd_exec,   &bf_cmd_record,
 #endif
-		&bf_cmd_why,   &bf_cmd_replay, &forms.explore, &bf_cmd_explain, &bf_cmd_stats,  &bf_cmd_lint,
-		&bf_cmd_rules, &bf_cmd_import, &bf_cmd_dump,   &bf_cmd_diff,    &bf_cmd_export, &bf_cmd_decode,
-		&bf_cmd_check, &bf_cmd_ptx,    &bf_cmd_serve,  &bf_cmd_switch,  &bf_cmd_lab,    &bf_cmd_doctor,
-		NULL,
+		&bf_cmd_why,    &bf_cmd_replay, &forms.explore, &bf_cmd_explain, &bf_cmd_stats,
+		&bf_cmd_lint,   &bf_cmd_rules,  &bf_cmd_import, &bf_cmd_dump,    &bf_cmd_diff,
+		&bf_cmd_export, &bf_cmd_decode, &bf_cmd_check,  &bf_cmd_ptx,     &bf_cmd_serve,
+		&bf_cmd_switch, &bf_cmd_lab,    &bf_cmd_doctor, &bf_cmd_new,     NULL,
 	};
 	int code = BF_EXIT_USAGE;
 

@@ -1,0 +1,16 @@
+/* The projects that `belfry new` writes: files of tests/examples, which the build puts into the program. */
+#ifndef BELFRY_TOOLS_COMMANDS_NEW_H
+#define BELFRY_TOOLS_COMMANDS_NEW_H
+
+#include <stddef.h>
+
+struct bf_new_file {
+	const char *project, *name;
+	const char *text;
+	size_t bytes;
+};
+
+/* Ends with a NULL project. */
+extern const struct bf_new_file bf_new_files[];
+
+#endif
