@@ -35,7 +35,7 @@ struct fuzz {
 	int listener; /* where the victim connects when it has a frame for slot 1 */
 	int member;   /* the name by which slot 1 is in the group, once it was taken */
 	int accepted;
-	struct bf_ring ring, back; /* ours, and the one that the victim made for us */
+	struct bf_shm_ring ring, back; /* ours, and the one that the victim made for us */
 	struct bf_door *door;
 	int ring_fd, door_fd, plain_fd;
 };
@@ -182,7 +182,7 @@ static void answer(struct fuzz *f, const uint8_t *bytes, size_t len)
 		say(f, f->accepted, bytes, len, (uint32_t)len % 3, len ? bytes[0] : 0);
 }
 
-static void spoil(struct bf_ring *r, const uint8_t *bytes, size_t len, bool tail)
+static void spoil(struct bf_shm_ring *r, const uint8_t *bytes, size_t len, bool tail)
 {
 	uint64_t value = 0;
 

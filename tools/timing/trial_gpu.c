@@ -100,7 +100,8 @@ static int batch_time(struct bf_timing_trial *t, const struct bf_perf_run *run, 
 	rc = bf_perf_batch(run, least / 2, &half, t->err);
 	if (!rc)
 		rc = bf_perf_batch(run, least, &whole, t->err);
-	*ps = (double)whole + (double)(whole - half) * (double)(n - least) / (least / 2.0);
+	if (!rc)
+		*ps = (double)whole + (double)(whole - half) * (double)(n - least) / (least / 2.0);
 	return rc;
 }
 

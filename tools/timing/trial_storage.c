@@ -119,7 +119,7 @@ static int run_time(struct bf_timing_trial *t)
 	struct bf_storage_result r;
 	int rc;
 
-	if (!count)
+	if (count <= 0)
 		count = bf_figure_condition_number(t->figure, "threads", 0) *
 			bf_figure_condition_number(t->figure, "requests_per_thread", 1);
 	if (count < 1)
