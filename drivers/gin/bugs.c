@@ -19,5 +19,7 @@ const struct bf_gin_bug bf_gin_bugs[] = {
 	{ BF_GIN_BUG_PROXY_QPN, "gin-proxy-qpn", "the proxy's doorbells carry queue pair 0" },
 	{ BF_GIN_BUG_NO_SIGNAL_WAIT, "gin-no-signal-wait", "data are used without waiting for their signal" },
 	{ BF_GIN_BUG_BF_SHARED, "gin-bf-shared", "two queue pairs copy entries to one register" },
+	{ BF_GIN_BUG_POLL_EARLY, "gin-poll-early", "waits take a ticket for a count, and end one entry early" },
+	{ BF_GIN_BUG_GET_NOTHING, "gin-get-nothing", "a get of no bytes returns a ticket that was never set" },
 	{ 0, 0, 0 },
 };

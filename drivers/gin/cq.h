@@ -64,7 +64,8 @@ BF_DEVICE int bf_gin_poll_at(struct bf_thread *t, struct bf_gin_qp *qp, uint64_t
 /* What callers make of the answer: NCCL's waits leave without one. */
 BF_DEVICE int bf_gin_wait(struct bf_thread *t, const struct bf_gin_state *s, struct bf_gin_qp *qp, uint64_t i)
 {
-	const int status = bf_gin_poll_at(t, qp, i);
+	const uint64_t early = s->bugs & BF_GIN_BUG_POLL_EARLY && i ? 1 : 0;
+	const int status = bf_gin_poll_at(t, qp, i - early);
 
 	return s->bugs & BF_GIN_BUG_IGNORE_ERROR ? BF_GIN_OK : status;
 }

@@ -80,6 +80,8 @@ struct bf_gin_state {
 #define BF_GIN_BUG_PROXY_QPN (1u << 14)
 #define BF_GIN_BUG_NO_SIGNAL_WAIT (1u << 15)
 #define BF_GIN_BUG_BF_SHARED (1u << 16)
+#define BF_GIN_BUG_POLL_EARLY (1u << 17)
+#define BF_GIN_BUG_GET_NOTHING (1u << 18)
 
 struct bf_gin_bug {
 	uint64_t bit;

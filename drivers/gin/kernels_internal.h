@@ -136,6 +136,8 @@ BF_DEVICE int bf_gin_do_get(struct bf_thread *t, struct bf_gin_issuer *w)
 			   bf_gin_cell(w, w->at->back, w->id, m), w->shape->bytes,
 			   (m + 1) % w->shape->batch ? BF_GIN_SKIP_DOORBELL : 0);
 	status = bf_gin_flush_all(t, w);
+	if (w->s->bugs & BF_GIN_BUG_GET_NOTHING)
+		status |= bf_gin_wait(t, w->s, bf_gin_qp(w->s, w->id, w->to), BF_GIN_TICKET_UNSET);
 	for (uint32_t m = 0; !status && m < w->shape->messages; m++)
 		bf_gin_check(t, w, bf_gin_cell(w, w->at->back, w->id, m), w->to, m, 0);
 	return status;

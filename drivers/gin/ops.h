@@ -173,6 +173,9 @@ BF_DEVICE uint64_t bf_gin_get(struct bf_thread *t, const struct bf_gin_state *s,
 	return base;
 }
 
+/* What GPUNetIO's get returns for no bytes: nothing was posted, and its variable had no value. */
+#define BF_GIN_TICKET_UNSET 0xa5a5a5a5a5a5a5a5ull
+
 /* A DUMP of one byte pushes what READs have brought into memory. */
 BF_DEVICE uint64_t bf_gin_dump(struct bf_thread *t, const struct bf_gin_state *s, struct bf_gin_qp *qp)
 {

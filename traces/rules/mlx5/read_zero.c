@@ -2,12 +2,21 @@
 
 #include "traces/rules/mlx5/mlx5.h"
 
+struct state {
+	bool offsets; /* its driver is GIN, whose keys begin at 0 */
+};
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
+	struct state *s = bf_rule_queue_state(r, e->queue);
 	struct bf_finding *f;
 	char opcode[32];
 
-	if (!e->wqe_start.rkey || e->wqe_start.raddr)
+	if (e->kind == BF_SEEN_gin_queue) {
+		s->offsets = true;
+		return;
+	}
+	if (!e->wqe_start.rkey || e->wqe_start.raddr || s->offsets)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
@@ -33,6 +42,7 @@ const struct bf_rule bf_rule_mlx5_read_zero = {
 		.twin = "run ibgda-get",
 	},
 	.rank = BF_RANK_REFUSED - 3,
-	.records = BF_SEES(wqe_start),
+	.records = BF_SEES(wqe_start, gin_queue),
+	.queue_bytes = sizeof(struct state),
 	.on = on,
 };
