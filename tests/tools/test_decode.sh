@@ -31,6 +31,21 @@ echo "$rows" | "$BELFRY" decode mlx5-cqe - | cmp -s - "$work/a" || fail "standar
 "$BELFRY" decode mlx5-cqe $(printf '00%.0s' $(seq 64)) $rows | cmp -s - "$work/a" || fail "the long form"
 "$BELFRY" decode mlx5-wqe $wqe | grep -q '0x0a SEND' || fail "an entry"
 
+# Lines of a log, as why takes them: clocks and ranks in front, offsets, two dumps in one paste.
+echo "$rows" | sed 's/^/[1,3]<stderr>:Nov 22 10:00:01 n7: /' | "$BELFRY" decode mlx5-cqe - | cmp -s - "$work/a" || fail "a log"
+echo "$rows" | awk '{ gsub(/ /, ""); gsub(/../, "& "); printf "[ 12.34] %08x: %s\n", 16 * (NR - 1), $0 }' >"$work/offsets"
+"$BELFRY" decode mlx5-cqe - <"$work/offsets" | cmp -s - "$work/a" || fail "offsets: $(cat "$work/offsets")"
+cut -d']' -f2 "$work/offsets" | "$BELFRY" decode mlx5-cqe - | cmp -s - "$work/a" || fail "offsets without clocks"
+[ "$(cat "$work/offsets" "$work/offsets" | "$BELFRY" decode mlx5-cqe - | grep -c 'remote invalid request')" -eq 2 ] || fail "two dumps"
+
+# NVMe.
+"$BELFRY" decode nvme-status 0x2013 | grep -q 'type 0, code 0x13: PRP Offset Invalid, more in' || fail "$("$BELFRY" decode nvme-status 0x2013)"
+"$BELFRY" decode nvme-cqe 00000000 00000000 0100 0500 bf00 0540 >"$work/out"
+grep -q 'sqid *5' "$work/out" && grep -q 'cid *0xbf' "$work/out" && grep -q 'phase *1' "$work/out" &&
+	grep -q 'type 0, code 0x02: Invalid Field in Command, more in' "$work/out" || fail "nvme-cqe: $(cat "$work/out")"
+"$BELFRY" decode nvme-sqe "$(printf '0200050001000000%032d0010000000000000%016d0800000000000000%048d' 0 0 7)" >"$work/out"
+grep -q 'an I/O queue Read' "$work/out" && grep -q 'prp1 *0x1000$' "$work/out" && grep -q 'from 8,' "$work/out" || fail "nvme-sqe: $(cat "$work/out")"
+
 # Refusals.
 refused() {
 	local text=$1
@@ -96,6 +111,9 @@ echo "{\"bytes\":\"$bytes\",\"expect\":{\"syndrome\":18,\"vendor\":\"0x8a\",\"qp
 "$BELFRY" check mlx5-cqe "$work/e.jsonl" | grep -q 'as expected: syndrome, vendor syndrome, QP, WQE opcode' || fail "expect"
 echo "{\"bytes\":\"$bytes\",\"expect\":{\"qpn\":5}}" | "$BELFRY" check mlx5-cqe - | grep -q 'QP should be 0x5' || fail "expect qpn"
 echo "{\"bytes\":\"$bytes\"}" | "$BELFRY" check mlx5-cqe - | grep -q 'nothing that could be checked' || fail "no note"
+imm=${bytes/0a00e2dd/0900e2dd}
+echo "{\"bytes\":\"$imm\",\"note\":\"RDMA WRITE with immediate to a peer\"}" | "$BELFRY" check mlx5-cqe - |
+	grep -q 'as expected: WQE opcode' || fail "WRITE with immediate"
 for bad in '{"bytes":"00"}' '{"words":["zz"]}' '{"note":"x"}' '{' '[]' ''; do
 	echo "$bad" | "$BELFRY" check mlx5-cqe - >/dev/null 2>"$work/err"
 	[ $? -eq 2 ] && grep -q . "$work/err" || fail "check takes $bad"

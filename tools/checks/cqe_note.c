@@ -30,9 +30,15 @@ static const struct {
 	const char *words;
 	uint8_t opcode;
 } operations[] = {
-	{ "on a SEND", BF_MLX5_OP_SEND },       { "send completion", BF_MLX5_OP_SEND },
-	{ "RDMA READ", BF_MLX5_OP_RDMA_READ },  { "RDMA WRITE", BF_MLX5_OP_RDMA_WRITE },
-	{ "ib_write_", BF_MLX5_OP_RDMA_WRITE }, { "ib_read_", BF_MLX5_OP_RDMA_READ },
+	/* where two begin at one place, the longer stands first */
+	{ "RDMA WRITE with imm", BF_MLX5_OP_RDMA_WRITE_IMM },
+	{ "on a SEND with imm", BF_MLX5_OP_SEND_IMM },
+	{ "on a SEND", BF_MLX5_OP_SEND },
+	{ "send completion", BF_MLX5_OP_SEND },
+	{ "RDMA READ", BF_MLX5_OP_RDMA_READ },
+	{ "RDMA WRITE", BF_MLX5_OP_RDMA_WRITE },
+	{ "ib_write_", BF_MLX5_OP_RDMA_WRITE },
+	{ "ib_read_", BF_MLX5_OP_RDMA_READ },
 	{ "ib_send_", BF_MLX5_OP_SEND },
 };
 

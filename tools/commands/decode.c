@@ -1,10 +1,12 @@
 /* belfry decode: bytes of one entry or completion, field by field. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/mlx5/wqe.h"
 #include "tools/cli/cli.h"
 #include "traces/device.h"
+#include "traces/evidence/evidence.h"
 #include "tools/cli/hex.h"
 
 #define BYTES_MAX (BF_MLX5_MAX_WQEBBS * BF_MLX5_WQEBB)
@@ -158,23 +160,69 @@ static int decode_cqe(const struct bf_args *args, const uint8_t *bytes, size_t l
 	return BF_EXIT_GOOD;
 }
 
-static int read_words(const struct bf_args *args, uint8_t *bytes, size_t *len, struct bf_error *err)
-{
-	unsigned n = bf_arg_positional_count(args);
-	char line[4096];
-	int rc = 0;
+/* ---- what was pasted ---- */
 
-	for (unsigned i = 1; i < n && !rc; i++) {
+/* The arguments, or standard input for '-', in one text. */
+static int gather(const struct bf_args *args, char **text, size_t *len, struct bf_error *err)
+{
+	const unsigned n = bf_arg_positional_count(args);
+	FILE *out = open_memstream(text, len);
+	char part[4096];
+	size_t got;
+
+	if (!out)
+		return bf_fail(err, -ENOMEM, "out of memory");
+	for (unsigned i = 1; i < n; i++) {
 		const char *word = bf_arg_positional(args, i);
 
-		if (strcmp(word, "-") != 0) {
-			rc = bf_hex_append(word, bytes, BYTES_MAX, len, err);
-			continue;
-		}
-		while (!rc && fgets(line, sizeof(line), stdin))
-			rc = bf_hex_append(line, bytes, BYTES_MAX, len, err);
+		if (strcmp(word, "-") != 0)
+			fprintf(out, "%s%s", i > 1 ? " " : "", word);
+		while (strcmp(word, "-") == 0 && (got = fread(part, 1, sizeof(part), stdin)) > 0)
+			fwrite(part, 1, got, out);
 	}
-	return rc;
+	return fclose(out) == 0 && *text ? 0 : bf_fail(err, -ENOMEM, "out of memory");
+}
+
+/* The next dump of the kind that `form` is, from `*at` on; NULL: no other. */
+static const struct bf_evidence *next_dump(const struct bf_evidence_list *list, const struct form *form, size_t *at)
+{
+	const enum bf_evidence_kind kind = form ? BF_EVIDENCE_ENTRY : BF_EVIDENCE_COMPLETION;
+
+	while (*at < list->count) {
+		const struct bf_evidence *e = &list->item[(*at)++];
+
+		if (e->kind == kind && e->have)
+			return e;
+	}
+	return NULL;
+}
+
+/*
+ * Lines of a log, as `belfry why` takes them: each dump in them is decoded. -1: there is none. Of a completion whose
+ * last row alone is there, the other bytes are zero.
+ */
+static int decode_log(const struct bf_args *args, const char *text, size_t len, const struct form *form)
+{
+	struct bf_evidence_list list = { 0 };
+	struct bf_error err = { 0 };
+	const struct bf_evidence *e;
+	size_t at = 0, dumps = 0;
+	int code = -1;
+
+	if (bf_evidence_read(text, len, &list, &err))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	while (code < 0 && next_dump(&list, form, &at))
+		dumps++;
+	if (dumps > 1 && bf_arg_json(args))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%zu dumps; --json takes one", dumps);
+	for (at = 0; code <= 0 && (e = next_dump(&list, form, &at)) != NULL;) {
+		if (dumps > 1)
+			printf("%sline %llu:\n", code < 0 ? "" : "\n", (unsigned long long)e->line);
+		code = form ? decode_wqe(args, e->bytes, sizeof(e->bytes), form)
+			    : decode_cqe(args, e->bytes, sizeof(e->bytes));
+	}
+	bf_evidence_free(&list);
+	return code;
 }
 
 /* A layout of a device that has some in its descriptor; NULL. With `known` set, their names. */
@@ -231,8 +279,10 @@ static int decode(const struct bf_args *args)
 	const char *what = bf_arg_positional(args, 0);
 	uint8_t bytes[BYTES_MAX];
 	struct bf_error err = { 0 };
-	size_t len = 0;
+	size_t len = 0, size = 0;
+	char *text = NULL;
 	const struct form *form = NULL;
+	int rc, code = -1;
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(forms); i++)
 		form = strcmp(what, forms[i].name) == 0 ? &forms[i] : form;
@@ -242,7 +292,17 @@ static int decode(const struct bf_args *args)
 		    args, BF_EXIT_USAGE,
 		    "there is no form '%s'; mlx5-wqe, mlx5-dc-wqe, mlx5-ud-wqe, mlx5-cqe, sdma%s are known", what,
 		    known);
-	if (read_words(args, bytes, &len, &err))
+	if (gather(args, &text, &size, &err)) {
+		free(text);
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	}
+	rc = bf_hex_append(text, bytes, BYTES_MAX, &len, &err);
+	if (!device && (rc || (!form && len != 64 && len != 128)))
+		code = decode_log(args, text, size, form);
+	free(text);
+	if (code >= 0)
+		return code;
+	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (len == 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "there are no bytes to decode");
@@ -261,13 +321,17 @@ const struct bf_command bf_cmd_decode = {
 	.name = "decode",
 	.usage = "decode mlx5-wqe|mlx5-dc-wqe|mlx5-ud-wqe|mlx5-cqe HEX...",
 	.summary = "print the fields of a work-queue entry or a completion",
-	.details = "HEX may contain blanks, colons, commas and 0x, in one or more arguments; '-' reads standard "
-		   "input. You can paste the rows of words that libmlx5 and the kernel print for error completions. "
-		   "Use mlx5-dc-wqe or mlx5-ud-wqe for entries of a DC initiator or a datagram queue: they have an "
-		   "address vector, and nothing in the bytes says so.\n"
-		   "\n"
-		   "  dmesg | tail -n 4 | cut -d: -f2 | belfry decode mlx5-cqe -\n"
-		   "  belfry decode mlx5-wqe 0000010a 10100102 00000008 00000000 00000040 00001000 00005605 1da51000",
+	.details =
+	    "HEX may contain blanks, colons, commas and 0x, in one or more arguments; '-' reads standard "
+	    "input. Lines of a log do, too, as `belfry why` takes them: with clocks, ranks and offsets in front, "
+	    "several dumps in one paste. "
+	    "Use mlx5-dc-wqe or mlx5-ud-wqe for entries of a DC initiator or a datagram queue: they have an "
+	    "address vector, and nothing in the bytes says so.\n"
+	    "\n"
+	    "Other devices have forms, too; a name that is none lists them all.\n"
+	    "\n"
+	    "  dmesg | belfry decode mlx5-cqe -\n"
+	    "  belfry decode mlx5-wqe 0000010a 10100102 00000008 00000000 00000040 00001000 00005605 1da51000",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1024,

@@ -1,7 +1,10 @@
 /* The NVMe controller, and its driver: what those who read traces know of it. */
 #include <inttypes.h>
 
+#include "models/nvme/prm.h"
+#include "models/nvme/text.h"
 #include "sim/bytes.h"
+#include "sim/member.h"
 #include "traces/device.h"
 
 #define SOURCE "[source=1? (shadow doorbell)][source=2? (in memory)]"
@@ -161,6 +164,70 @@ static const struct bf_entry_row entries[] = {
 	{ .type = NULL },
 };
 
+/* ---- bytes of an entry, a completion, a status ---- */
+
+static void status_fields(FILE *out, uint32_t status)
+{
+	const uint32_t code = status & 0x7ff;
+	const char *text = bf_nvme_status_text(code);
+
+	fprintf(out, "status  type %u, code 0x%02x: %s%s%s\n", code >> 8, code & 0xff,
+		code == 0       ? "success"
+		: text          ? text
+		: code >= 0x700 ? "the vendor's own"
+				: "not known",
+		status & 1u << 14 ? ", do not retry" : "", status & 1u << 13 ? ", more in the error log" : "");
+}
+
+/* As drivers and nvme-cli print it: without the phase, the last two bytes of a number. */
+static void print_status(FILE *out, const uint8_t *bytes, size_t len)
+{
+	status_fields(out, bf_get_be16(bytes + len - 2));
+}
+
+static void print_cqe(FILE *out, const uint8_t *bytes, size_t len)
+{
+	const uint32_t status = bf_get_le16(bytes + 14);
+
+	(void)len;
+	fprintf(out, "dw0     0x%x\nsqhd    %u\nsqid    %u\ncid     0x%x\nphase   %u\n", bf_get_le32(bytes),
+		bf_get_le16(bytes + 8), bf_get_le16(bytes + 10), bf_get_le16(bytes + 12), status & 1);
+	status_fields(out, status >> 1);
+}
+
+/* Whether it is a command of the admin queue, the bytes do not say: the opcode is read as one of the other queues. */
+static void print_sqe(FILE *out, const uint8_t *bytes, size_t len)
+{
+	static const char *const io[] = { [BF_NVME_IO_FLUSH] = "Flush",
+					  [BF_NVME_IO_WRITE] = "Write",
+					  [BF_NVME_IO_READ] = "Read",
+					  [BF_NVME_IO_WRITE_UNCORRECTABLE] = "Write Uncorrectable",
+					  [BF_NVME_IO_COMPARE] = "Compare",
+					  [BF_NVME_IO_WRITE_ZEROES] = "Write Zeroes",
+					  [BF_NVME_IO_DSM] = "Dataset Management",
+					  [BF_NVME_IO_VERIFY] = "Verify",
+					  [BF_NVME_IO_COPY] = "Copy" };
+	const char *name = bytes[0] < BF_ARRAY_LEN(io) && io[bytes[0]] ? io[bytes[0]] : "none that is known";
+
+	(void)len;
+	fprintf(out, "opcode  0x%02x: on an I/O queue %s\nfuse    %u\npsdt    %u\ncid     0x%x\nnsid    %u\n", bytes[0],
+		name, bytes[1] & 3u, bytes[1] >> 6, bf_get_le16(bytes + 2), bf_get_le32(bytes + 4));
+	fprintf(out, "mptr    0x%" PRIx64 "\nprp1    0x%" PRIx64 "\nprp2    0x%" PRIx64 "\n", bf_get_le64(bytes + 16),
+		bf_get_le64(bytes + 24), bf_get_le64(bytes + 32));
+	for (uint32_t i = 10; i < 16; i++)
+		fprintf(out, "cdw%u   0x%08x\n", i, bf_get_le32(bytes + 4 * (size_t)i));
+	if (bytes[0] == BF_NVME_IO_READ || bytes[0] == BF_NVME_IO_WRITE)
+		fprintf(out, "blocks  %u from %" PRIu64 ", if it is a %s\n", bf_get_le16(bytes + 48) + 1u,
+			bf_get_le64(bytes + 40), name);
+}
+
+static const struct bf_device_form forms[] = {
+	{ "nvme-sqe", sizeof(struct bf_nvme_sqe), print_sqe },
+	{ "nvme-cqe", sizeof(struct bf_nvme_cqe), print_cqe },
+	{ "nvme-status", 2, print_status },
+	{ .name = NULL },
+};
+
 /* models/nvme/profile_timed.c */
 static const char *const fitted[] = { "980pro", "optane", "p3700", "m9100", "mtr-slc", NULL };
 
@@ -174,4 +241,5 @@ const struct bf_device bf_device_nvme = {
 	.timeline = timeline,
 	.signals = signals,
 	.entries = entries,
+	.forms = forms,
 };
