@@ -65,6 +65,10 @@ grep -q 'the trace is damaged' "$work/out" || fail "a cut trace is not called da
 
 # Captures, and what they cannot show.
 expect 0 lint "$BELFRY_SOURCE_DIR/traces/samples/rc_pingpong.client.jsonl"
+says 'rules (belfry lint --unjudged lists them), for lack of records store dma_read'
+[ "$(grep -c 'cannot judge' "$work/out")" = 2 ] || fail "rules that cannot judge take more than a line, for the capture and its replay"
+! sed -n 's/.*for lack of records //p' "$work/out" | head -n 1 | tr ' ' '\n' | sort | uniq -d | grep . || fail "records are named twice"
+expect 0 lint "$BELFRY_SOURCE_DIR/traces/samples/rc_pingpong.client.jsonl" --unjudged
 says 'cannot judge: MLX5-ENTRY-ORDER, for lack of records store'
 
 # Live.

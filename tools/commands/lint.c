@@ -235,7 +235,7 @@ static void print_text(const struct bf_lint *l, FILE *out)
 			fputs("nothing found\n", out);
 		if (f->err.code && !f->unreadable)
 			fprintf(out, "the trace is damaged: %s\n", f->err.text);
-		bf_findings_print(out, f->rules, f->places);
+		bf_findings_print(out, f->rules, f->places, l->unjudged);
 	}
 }
 
@@ -346,7 +346,7 @@ static int run_lint(const struct bf_args *args)
 {
 	struct bf_suppressions *s;
 	struct bf_error err = { 0 };
-	struct bf_lint l = { 0 };
+	struct bf_lint l = { .unjudged = bf_arg_flag(args, "unjudged") };
 	int code;
 
 	if (bf_arg_flag(args, "list"))
@@ -375,6 +375,9 @@ static const struct bf_opt options[] = {
 	  .arg = "FILE",
 	  .help = "write the findings as SARIF 2.1.0, for code review" },
 	{ .name = "junit", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write the findings as JUnit XML, for CI" },
+	{ .name = "unjudged",
+	  .kind = BF_OPT_FLAG,
+	  .help = "list each rule that cannot judge because the trace lacks records, and which" },
 	{ .name = "list", .kind = BF_OPT_FLAG, .help = "list the rules" },
 	{ .name = NULL },
 };
@@ -383,19 +386,20 @@ const struct bf_command bf_cmd_lint = {
 	.name = "lint",
 	.usage = "lint TRACE|CAPTURE|FOLDER|-... [options]",
 	.summary = "find what is wrong in traces and captures, and why",
-	.details = "Checks traces of any length, in both forms, raw captures and Linux NVMe traces against all rules. "
-		   "The latter two are replayed as well, and the records of the replay are judged. In a folder, all "
-		   "*.bft and *.jsonl files are read. Each finding names its rule, the queue and entry, the "
-		   "time, and the evidence. One finding of each trace is the root cause; the others follow from it. "
-		   "Rules that cannot judge because the trace lacks records are listed, too.\n"
-		   "\n"
-		   "Exit code 0: nothing found. 2: bad options, or a file is not a trace or is damaged. 3: "
-		   "findings.\n"
-		   "\n"
-		   "Examples:\n"
-		   "  belfry run ibgda-put --bug dbrec-index --trace put.bft; belfry lint put.bft\n"
-		   "  belfry lint traces/ --sarif belfry.sarif --junit belfry.xml\n"
-		   "  belfry lint put.bft --suppress 'NVME-ERROR-STATUS=the medium of this test has errors'",
+	.details =
+	    "Checks traces of any length, in both forms, raw captures and Linux NVMe traces against all rules. "
+	    "The latter two are replayed as well, and the records of the replay are judged. In a folder, all "
+	    "*.bft and *.jsonl files are read. Each finding names its rule, the queue and entry, the "
+	    "time, and the evidence. One finding of each trace is the root cause; the others follow from it. "
+	    "Rules that cannot judge because the trace lacks records are counted; --unjudged and --json list them.\n"
+	    "\n"
+	    "Exit code 0: nothing found. 2: bad options, or a file is not a trace or is damaged. 3: "
+	    "findings.\n"
+	    "\n"
+	    "Examples:\n"
+	    "  belfry run ibgda-put --bug dbrec-index --trace put.bft; belfry lint put.bft\n"
+	    "  belfry lint traces/ --sarif belfry.sarif --junit belfry.xml\n"
+	    "  belfry lint put.bft --suppress 'NVME-ERROR-STATUS=the medium of this test has errors'",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1000,

@@ -120,7 +120,42 @@ static void print_rest(FILE *out, const struct bf_rules *r, uint32_t i)
 	fputs(places > NAMED ? ", ...\n" : "\n", out);
 }
 
-void bf_findings_print(FILE *out, const struct bf_rules *r, struct bf_places *places)
+/* Is `word` among the words of `list`? */
+static bool has_word(const char *list, const char *word, size_t len)
+{
+	for (; *list; list += strspn(list, " ")) {
+		const size_t n = strcspn(list, " ");
+
+		if (n == len && memcmp(list, word, len) == 0)
+			return true;
+		list += n;
+	}
+	return false;
+}
+
+/* All rules that could not judge in one line, with the records that they lack, each once. */
+static void print_unable(FILE *out, const struct bf_rules *r)
+{
+	char lack[1024] = "";
+	const struct bf_unable *u;
+	size_t used = 0;
+	uint32_t n = 0;
+
+	for (; (u = bf_rules_unable(r, n)) != NULL; n++) {
+		for (const char *w = u->missing; *w; w += strspn(w, " ")) {
+			const size_t len = strcspn(w, " ");
+
+			if (!has_word(lack, w, len) && used + len + 2 < sizeof(lack))
+				used += (size_t)snprintf(lack + used, sizeof(lack) - used, "%s%.*s", used ? " " : "",
+							 (int)len, w);
+			w += len;
+		}
+	}
+	fprintf(out, "cannot judge: %" PRIu32 " rules (belfry lint --unjudged lists them), for lack of records %s\n", n,
+		lack);
+}
+
+void bf_findings_print(FILE *out, const struct bf_rules *r, struct bf_places *places, bool unjudged)
 {
 	struct bf_sources *sources = places ? bf_sources_open() : NULL;
 	const char *fault;
@@ -142,8 +177,12 @@ void bf_findings_print(FILE *out, const struct bf_rules *r, struct bf_places *pl
 	bf_sources_free(sources);
 	if (faults)
 		fprintf(out, "the fault plan fired %" PRIu64 " time%s, %s\n", faults, faults == 1 ? "" : "s", fault);
-	for (uint32_t i = 0; (u = bf_rules_unable(r, i)) != NULL; i++)
+	/* One is as short by itself. */
+	unjudged = unjudged || !bf_rules_unable(r, 1);
+	for (uint32_t i = 0; unjudged && (u = bf_rules_unable(r, i)) != NULL; i++)
 		fprintf(out, "cannot judge: %s, for lack of records %s\n", u->rule->id, u->missing);
+	if (!unjudged)
+		print_unable(out, r);
 	for (uint32_t i = 0; bf_rules_unjudged(r, i); i++)
 		fprintf(out, "no rule knows the device %s: nobody has judged what it did\n", bf_rules_unjudged(r, i));
 }

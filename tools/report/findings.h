@@ -24,10 +24,10 @@ void bf_cause_print(FILE *out, const struct bf_cause *cause);
 void bf_cause_json(struct bf_json *j, const struct bf_cause *cause);
 
 /*
- * All findings: the root cause, its consequences, what is suppressed; and rules that could not judge. `places` tells
- * where in the code they come from; it may be NULL.
+ * All findings: the root cause, its consequences, what is suppressed; and rules that could not judge, with `unjudged`
+ * each in a line of its own. `places` tells where in the code they come from; it may be NULL.
  */
-void bf_findings_print(FILE *out, const struct bf_rules *r, struct bf_places *places);
+void bf_findings_print(FILE *out, const struct bf_rules *r, struct bf_places *places, bool unjudged);
 
 /* The same as members "root", "findings", "unable", "unknown" and "faults" of the open object. */
 void bf_findings_json(struct bf_json *j, const struct bf_rules *r, struct bf_places *places);

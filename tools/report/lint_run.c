@@ -49,7 +49,7 @@ void bf_lint_run_print(FILE *out, const struct bf_lint_run *l)
 		return;
 	if (!bf_rules_problems(l->rules))
 		fputs("lint: nothing found\n", out);
-	bf_findings_print(out, l->rules, l->places);
+	bf_findings_print(out, l->rules, l->places, false);
 }
 
 void bf_lint_run_json(struct bf_json *j, const struct bf_lint_run *l)
