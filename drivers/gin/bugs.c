@@ -21,5 +21,6 @@ const struct bf_gin_bug bf_gin_bugs[] = {
 	{ BF_GIN_BUG_BF_SHARED, "gin-bf-shared", "two queue pairs copy entries to one register" },
 	{ BF_GIN_BUG_POLL_EARLY, "gin-poll-early", "waits take a ticket for a count, and end one entry early" },
 	{ BF_GIN_BUG_GET_NOTHING, "gin-get-nothing", "a get of no bytes returns a ticket that was never set" },
+	{ BF_GIN_BUG_NO_GID, "gin-no-gid", "host: connections are made without a GID, as with InfiniBand's LIDs" },
 	{ 0, 0, 0 },
 };

@@ -82,6 +82,7 @@ struct bf_gin_state {
 #define BF_GIN_BUG_BF_SHARED (1u << 16)
 #define BF_GIN_BUG_POLL_EARLY (1u << 17)
 #define BF_GIN_BUG_GET_NOTHING (1u << 18)
+#define BF_GIN_BUG_NO_GID (1u << 19)
 
 struct bf_gin_bug {
 	uint64_t bit;

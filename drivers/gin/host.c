@@ -221,7 +221,8 @@ static int modify(struct bf_gin_host *h, uint32_t pe, uint32_t qpn, uint32_t to,
 		BF_MLX5_SET(path, BF_PATH_PORT, 1);
 		BF_MLX5_SET(path, BF_PATH_ACK_TIMEOUT, ACK_TIMEOUT);
 		BF_MLX5_SET(path, BF_PATH_HOP_LIMIT, 255);
-		memcpy(path + BF_PATH_RGID, gid, sizeof(gid));
+		if (!(h->o.bugs & BF_GIN_BUG_NO_GID))
+			memcpy(path + BF_PATH_RGID, gid, sizeof(gid));
 		BF_MLX5_SET(path, BF_PATH_RMAC_HI, bf_get_be16(mac));
 		BF_MLX5_SET(path, BF_PATH_RMAC_LO, bf_get_be32(mac + 2));
 		rc = command(h, pe, steps[i].opcode, steps[i].name, in, sizeof(in), NULL);

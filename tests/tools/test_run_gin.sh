@@ -74,6 +74,12 @@ finds "rule: MACHINE-STUCK" gin-get --bug gin-get-nothing --seeds 2
 grep -q 'error: MLX5-QUIET-EARLY, the root cause' out || fail "a poll one entry early: $(cat out)"
 "$BELFRY" run gin-get --messages 4 --lint >out 2>&1 || fail "gets: $(cat out)"
 grep -q 'RADDR-ZERO' out && fail "an offset of 0 is taken for a missing address"
+# A connection without a GID (NVIDIA/nccl#2237) does not come about, and its trace says which field is missing.
+"$BELFRY" run gin-put --bug gin-no-gid --trace gid.bft >out 2>&1 && fail "connected without a GID"
+grep -q 'INIT2RTR_QP failed' out || fail "no GID: $(cat out)"
+"$BELFRY" lint gid.bft >out 2>&1 || :
+tr '\n' ' ' <out | tr -s ' ' | grep -q 'MLX5-COMMAND-REFUSED, the root cause .*rgid_rip of the primary path' ||
+	fail "no GID: $(cat out)"
 # The same without the mistake ends in what it is.
 finds 'error completion' gin-put --faults 'access-error skip=3 count=1' --messages 8 --seeds 2
 finds 'qp-mute' gin-signal --faults 'qp-mute on=nic1* skip=3' --messages 8 --seeds 2
