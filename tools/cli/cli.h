@@ -128,10 +128,11 @@ void bf_json_end(struct bf_json *j); /* newline */
 /* True when standard error is a terminal that knows how to go back and erase. */
 bool bf_cli_redraws(void);
 
-/* Progress: a line that is redrawn on a terminal (stderr), nothing in a pipe or with --json. */
+/* Progress: a line that is redrawn on a terminal (stderr), with the time that is left; nothing in a pipe or with
+ * --json. */
 struct bf_progress {
 	bool on;
-	uint64_t last_ms;
+	uint64_t begun_ms, last_ms;
 	const char *what;
 };
 void bf_progress_begin(struct bf_progress *p, const struct bf_args *a, const char *what);
