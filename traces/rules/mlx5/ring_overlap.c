@@ -8,13 +8,13 @@
 /* A ring as the device has it. That of a completion queue shows with its first completion. */
 struct ring {
 	uint64_t base, bytes, number;
-	uint32_t pe, unit;
+	uint32_t pe, unit, with; /* index + 1 of a younger one that overlaps it; 0: none */
 	bool cq;
 };
 
 struct state {
 	struct ring ring[RINGS];
-	uint32_t n;
+	uint32_t n, suspects;
 	struct {
 		uint32_t pe, unit, cqn, cqes, size;
 		bool collapsed, known;
@@ -27,41 +27,60 @@ static uint32_t place(const struct bf_seen *e, uint64_t cqn)
 	       RINGS;
 }
 
-static void add(struct bf_rule_run *r, const struct bf_seen *e, const struct ring *mine)
+static void add(struct bf_rule_run *r, const struct ring *mine)
 {
 	struct state *s = r->state;
 	struct ring *own = NULL;
 
 	if (!mine->base || !mine->bytes)
 		return;
+	for (uint32_t i = 0; i < s->n && !own; i++) {
+		struct ring *x = &s->ring[i];
+
+		if (x->pe != mine->pe || x->unit != mine->unit || x->cq != mine->cq || x->number != mine->number)
+			continue;
+		if (x->base == mine->base && x->bytes == mine->bytes)
+			return;
+		own = x; /* a number that was given out again */
+	}
+	if (!own && s->n < RINGS)
+		own = &s->ring[s->n++];
+	if (!own)
+		return;
+	*own = *mine;
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct ring *x = &s->ring[i];
-		const bool same = x->cq == mine->cq && x->number == mine->number && x->unit == mine->unit;
+
+		if (x == own || x->pe != mine->pe || x->base >= mine->base + mine->bytes ||
+		    mine->base >= x->base + x->bytes)
+			continue;
+		x->with = (uint32_t)(own - s->ring) + 1;
+		s->suspects++;
+	}
+}
+
+/* Memory of a queue that is gone may be another's. One that works on while the younger one is there has not gone. */
+static void works(struct bf_rule_run *r, const struct bf_seen *e, bool cq, uint64_t number)
+{
+	struct state *s = r->state;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct ring *x = &s->ring[i];
+		const struct ring *y = &s->ring[x->with ? x->with - 1 : 0];
 		struct bf_finding *f;
 
-		if (x->pe != mine->pe)
+		if (!x->with || x->pe != e->pe || x->unit != e->unit || x->cq != cq || x->number != number)
 			continue;
-		if (same) {
-			if (x->base == mine->base && x->bytes == mine->bytes)
-				return;
-			own = x; /* a number that was given out again */
-			continue;
-		}
-		if (x->base >= mine->base + mine->bytes || mine->base >= x->base + x->bytes)
-			continue;
+		x->with = 0;
 		f = bf_rule_find(r, e, e->queue);
 		if (f)
 			bf_finding_say(f,
 				       "the %s of %s 0x%" PRIx64 " on PE %" PRIu32 ", %" PRIu64 " bytes at 0x%" PRIx64
 				       ", overlaps the %s of %s 0x%" PRIx64 ", %" PRIu64 " bytes at 0x%" PRIx64,
-				       mine->cq ? "ring" : "send ring", mine->cq ? "CQ" : "QP", mine->number, mine->pe,
-				       mine->bytes, mine->base, x->cq ? "ring" : "send ring", x->cq ? "CQ" : "QP",
-				       x->number, x->bytes, x->base);
+				       y->cq ? "ring" : "send ring", y->cq ? "CQ" : "QP", y->number, y->pe, y->bytes,
+				       y->base, x->cq ? "ring" : "send ring", x->cq ? "CQ" : "QP", x->number, x->bytes,
+				       x->base);
 	}
-	if (!own && s->n < RINGS)
-		own = &s->ring[s->n++];
-	if (own)
-		*own = *mine;
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -81,6 +100,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		s->cq[i].known = true;
 		return;
 	}
+	if (e->kind == BF_SEEN_wqe_fetch) {
+		if (s->suspects && e->queue)
+			works(r, e, false, e->queue->number);
+		return;
+	}
 	if (e->kind == BF_SEEN_qp_config) {
 		mine.base = e->qp_config.sq;
 		mine.bytes = e->qp_config.sq_wqebbs * BF_MLX5_WQEBB;
@@ -88,6 +112,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	} else {
 		const uint32_t i = place(e, e->cqe.cqn);
 
+		if (s->suspects)
+			works(r, e, true, e->cqe.cqn);
 		if (!s->cq[i].known || s->cq[i].pe != e->pe || s->cq[i].unit != e->unit || s->cq[i].cqn != e->cqe.cqn)
 			return;
 		s->cq[i].known = false; /* the first completion is enough */
@@ -96,7 +122,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		mine.base = e->cqe.iova - (s->cq[i].collapsed ? 0 : e->cqe.slot * s->cq[i].size);
 		mine.bytes = (uint64_t)s->cq[i].size * (s->cq[i].collapsed ? 1 : s->cq[i].cqes);
 	}
-	add(r, e, &mine);
+	add(r, &mine);
 }
 
 const struct bf_rule bf_rule_mlx5_ring_overlap = {
@@ -115,7 +141,7 @@ const struct bf_rule bf_rule_mlx5_ring_overlap = {
 		.why = "The driver carves rings one behind the other.",
 	},
 	.rank = BF_RANK_SET_UP,
-	.records = BF_SEES(qp_config, cq_config, cqe),
+	.records = BF_SEES(qp_config, cq_config, wqe_fetch, cqe),
 	.state_bytes = sizeof(struct state),
 	.on = on,
 };
