@@ -66,6 +66,7 @@ static struct {
 	int (*event)(void **out);
 	int (*record)(void *event, void *stream);
 	int (*wait_event)(void *stream, void *event, unsigned flags);
+	int (*event_gone)(void *event);
 	int (*host_function)(void *stream, void (*fn)(void *arg), void *arg);
 	int (*last)(void);
 	const char *(*text)(int error);
@@ -97,6 +98,7 @@ static void load(void)
 		{ "cudaEventCreate", &cuda.event },
 		{ "cudaEventRecord", &cuda.record },
 		{ "cudaStreamWaitEvent", &cuda.wait_event },
+		{ "cudaEventDestroy", &cuda.event_gone },
 		{ "cudaLaunchHostFunc", &cuda.host_function },
 		{ "cudaGetLastError", &cuda.last },
 		{ "cudaGetErrorString", &cuda.text },
@@ -269,6 +271,7 @@ static void test_streams(void)
 	NEED(!cuda.copy_async(host, a, sizeof(host), 2, two) && !cuda.host_function(two, call, &five), "a function");
 	NEED(!cuda.stream_wait(two) && called == 5, "the function was not called");
 	NEED(!memcmp(host, want, sizeof(want)), "twenty kernels, one after the other");
+	NEED(!cuda.event_gone(event), "cudaEventDestroy");
 	NEED(!cuda.release(a) && !cuda.release(b), "cudaFree");
 	cuda.unreg(handle);
 }

@@ -7,15 +7,15 @@ trap 'rm -rf "$work"' EXIT
 
 # is EXIT TEXT: what the command put into "out" says that text.
 is() {
-	if [ "$got" != "$1" ] || ! grep -qF -- "$2" "$work/out"; then
+	if [ "$got" != "$1" ] || ! cat "$work/out" "$work/err" | grep -qF -- "$2"; then
 		echo "FAILED: exit code $got (wanted $1), or '$2' is not in:" >&2
-		cat "$work/out" >&2
+		cat "$work/out" "$work/err" >&2
 		exit 1
 	fi
 }
 belfry() {
 	got=0
-	"$BELFRY" "$@" >"$work/out" 2>&1 || got=$?
+	"$BELFRY" "$@" >"$work/out" 2>"$work/err" || got=$?
 }
 good() { # WORKLOAD...
 	belfry explore "$@"
@@ -29,7 +29,7 @@ bad() { # WORKLOAD...
 	cp "$work/out" "$work/first"
 	sed -n 's/^  belfry \(run .*\)/\1/p' "$work/first" >"$work/command"
 	xargs "$BELFRY" <"$work/command" >"$work/again" 2>&1 && { echo "FAILED: good the second time:"; cat "$work/first"; exit 1; }
-	sed -n '1s/ after .*//p' "$work/first" >"$work/verdict"
+	sed -n '/ after [0-9]* runs/{s/ after .*//p;q;}' "$work/first" >"$work/verdict"
 	grep -qFf "$work/verdict" "$work/again" || { echo "FAILED: another verdict:"; cat "$work/first" "$work/again"; exit 1; }
 	belfry explore "$@"
 	cmp "$work/first" "$work/out"

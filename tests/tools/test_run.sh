@@ -48,7 +48,7 @@ expect 0 ibgda-put --records none --profile cx7,icrc=0
 
 # Options that this workload would not look at.
 expect 2 sdma
-says 'workload "sdma" is not known; there are ibgda-put'
+says 'workload "sdma" is not known; did you mean sdma-rect? There are ibgda-put'
 says ', nvme-*, sdma-*, mbarrier-*'
 expect 2 ibgda-put --op inc
 says '--op means nothing to ibgda-put: it is for ibgda-amo'

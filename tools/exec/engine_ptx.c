@@ -296,7 +296,7 @@ size_t bf_engine_ptx_printed(struct bf_engine *e, char *to, size_t cap)
 
 	if (!bf_engine_call(e, &c))
 		return 0;
-	if (e->ptx) {
+	if (e->ptx && e->ptx->printed) {
 		n = e->ptx->printed_len < cap ? e->ptx->printed_len : cap;
 		memcpy(to, e->ptx->printed, n);
 		memmove(e->ptx->printed, e->ptx->printed + n, e->ptx->printed_len - n);

@@ -232,7 +232,8 @@ static int alternate_as_captured(struct bf_replay *r, struct bf_replay_cq *cq)
 	for (uint32_t k = 0; k < ns; k++)
 		if (!taken[k])
 			out[n++] = cq->simulated[k];
-	memcpy(cq->simulated, out, ns * sizeof(*out));
+	if (ns)
+		memcpy(cq->simulated, out, ns * sizeof(*out));
 	free(out);
 	free(taken);
 	return 0;
