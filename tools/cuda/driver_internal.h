@@ -31,7 +31,6 @@ struct bf_cu_context {
 	bool primary;
 	struct bf_cu_context *below; /* on a thread's stack */
 	struct bf_cu_stream *legacy; /* its default stream */
-	struct bf_cu_stream *streams;
 };
 
 /* ---- driver.c ---- */
@@ -90,7 +89,6 @@ struct bf_cu_block {
 	struct bf_cu_handle *handle;
 	bool read_only, sync;
 	bool given; /* MAPPED: to the GPUs */
-	void *pool;
 };
 
 /* The block that holds an address, or NULL. Under the lock. */
@@ -206,8 +204,6 @@ struct bf_cu_op {
 };
 
 struct bf_cu_stream {
-	uint32_t magic;
-	struct bf_cu_stream *next;
 	struct bf_cu_context *context;
 	uint32_t id;
 	unsigned flags; /* 1: does not wait for the legacy stream */
@@ -231,20 +227,28 @@ struct bf_cu_event {
 
 /* The stream that a handle means in the current context. NULL: none. Under the lock. */
 struct bf_cu_stream *bf_cu_stream_of(CUstream handle, struct bf_cu_context *c);
+/* Enters the current context and finds its stream: then the lock is held. Otherwise an error, and it is not. */
+int bf_cu_enter_stream(CUstream handle, struct bf_cu_stream **out);
+bool bf_cu_is_stream(const struct bf_cu_stream *s); /* of those that were not destroyed */
 struct bf_cu_stream *bf_cu_stream_make(struct bf_cu_context *c, unsigned flags, int priority);
 
 /* An operation with `extra` bytes behind; NULL: no memory. */
 struct bf_cu_op *bf_cu_op_make(enum bf_cu_op_kind kind, size_t extra);
+/* It waits for what has this number in another stream. BF_CU_OUT_OF_MEMORY, or 0. */
+int bf_cu_op_after(struct bf_cu_op *op, struct bf_cu_stream *s, uint64_t number);
 /* Puts it into a stream and lets go what can. 0 or an error. Takes the op. Under the lock. */
 int bf_cu_enqueue(struct bf_cu_stream *s, struct bf_cu_op *op);
 /* Waits for all that is in a stream now (NULL: in all of them). Under the lock, which it gives up meanwhile. */
 int bf_cu_wait_stream(struct bf_cu_stream *s);
 int bf_cu_wait_all(struct bf_cu_context *c);
+int bf_cu_wait_number(struct bf_cu_stream *s, uint64_t number); /* for all up to that one */
 /* What has gone wrong on a device: its error, told when it is new. Under the lock. */
 int bf_cu_check(int device);
 /* Lets go what can. Under the lock. */
 void bf_cu_advance(void);
 void bf_cu_streams_end(void);
+/* A program that asks again and again gives the machine its time. Without the lock. */
+void bf_cu_rest(void);
 
 /* ---- copy.c ---- */
 

@@ -16,9 +16,6 @@
 
 #include "tools/cuda/driver_internal.h"
 
-#define STREAM_MAGIC 0x6d727473u
-#define EVENT_MAGIC 0x746e7665u
-
 /* How long a wait lasts at most before memory that streams wait for is looked at again; and without such. */
 #define LOOK_NS 20000u
 #define WAIT_NS 1000000u
@@ -68,7 +65,6 @@ struct bf_cu_stream *bf_cu_stream_make(struct bf_cu_context *c, unsigned flags, 
 	}
 	if (!s)
 		return NULL;
-	s->magic = STREAM_MAGIC;
 	s->context = c;
 	s->flags = flags;
 	s->priority = priority;
@@ -78,7 +74,7 @@ struct bf_cu_stream *bf_cu_stream_make(struct bf_cu_context *c, unsigned flags, 
 	return s;
 }
 
-static bool is_stream(const struct bf_cu_stream *s)
+bool bf_cu_is_stream(const struct bf_cu_stream *s)
 {
 	for (uint32_t i = 0; i < streams.count; i++)
 		if (streams.all[i] == s)
@@ -105,7 +101,22 @@ struct bf_cu_stream *bf_cu_stream_of(CUstream handle, struct bf_cu_context *c)
 		return c->legacy;
 	if (handle == BF_CU_STREAM_THREAD)
 		return of_thread(c);
-	return is_stream(handle) ? handle : NULL;
+	return bf_cu_is_stream(handle) ? handle : NULL;
+}
+
+int bf_cu_enter_stream(CUstream handle, struct bf_cu_stream **out)
+{
+	struct bf_cu_context *c;
+	int rc = bf_cu_enter(&c);
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	bf_cu_lock();
+	*out = bf_cu_stream_of(handle, c);
+	if (!*out)
+		bf_cu_unlock();
+	return *out ? BF_CU_OK : BF_CU_INVALID_HANDLE;
 }
 
 /* ---- operations ---- */
@@ -134,7 +145,7 @@ static void kernel_ended(void *arg, bool failed)
 	signal_word();
 }
 
-static int add_after(struct bf_cu_op *op, struct bf_cu_stream *s, uint64_t number)
+int bf_cu_op_after(struct bf_cu_op *op, struct bf_cu_stream *s, uint64_t number)
 {
 	void *wider;
 
@@ -156,10 +167,10 @@ static int after_default(struct bf_cu_op *op)
 	int rc = BF_CU_OK;
 
 	if (s != legacy)
-		return s->flags & 1 ? BF_CU_OK : add_after(op, legacy, legacy->queued);
+		return s->flags & 1 ? BF_CU_OK : bf_cu_op_after(op, legacy, legacy->queued);
 	for (uint32_t i = 0; !rc && i < streams.count; i++)
 		if (streams.all[i]->context == s->context && !(streams.all[i]->flags & 1))
-			rc = add_after(op, streams.all[i], streams.all[i]->queued);
+			rc = bf_cu_op_after(op, streams.all[i], streams.all[i]->queued);
 	return rc;
 }
 
@@ -473,7 +484,7 @@ static void wait_a_little(uint32_t seen)
 		pthread_cond_signal(&streams.work);
 }
 
-static int wait_for(struct bf_cu_stream *s, uint64_t number)
+int bf_cu_wait_number(struct bf_cu_stream *s, uint64_t number)
 {
 	for (;;) {
 		const uint32_t seen = __atomic_load_n(&bf_cu.word, __ATOMIC_ACQUIRE);
@@ -490,7 +501,7 @@ static int wait_for(struct bf_cu_stream *s, uint64_t number)
 
 int bf_cu_wait_stream(struct bf_cu_stream *s)
 {
-	return wait_for(s, s->queued);
+	return bf_cu_wait_number(s, s->queued);
 }
 
 int bf_cu_wait_all(struct bf_cu_context *c)
@@ -499,463 +510,12 @@ int bf_cu_wait_all(struct bf_cu_context *c)
 
 	for (uint32_t i = 0; i < streams.count; i++)
 		if (streams.all[i]->context == c)
-			rc = wait_for(streams.all[i], streams.all[i]->queued);
+			rc = bf_cu_wait_number(streams.all[i], streams.all[i]->queued);
 	return rc;
 }
 
-/* ---- calls ---- */
-
-int cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
+/* A program that asks again and again gives the machine its time. Without the lock. */
+void bf_cu_rest(void)
 {
-	struct bf_cu_context *c;
-	int rc = bf_cu_enter(&c);
-
-	if (rc || !out || flags > 1)
-		return rc ? rc : BF_CU_INVALID_VALUE;
-	bf_cu_lock();
-	*out = bf_cu_stream_make(c, flags, priority > 0 ? 0 : priority < -5 ? -5 : priority);
-	bf_cu_unlock();
-	return *out ? BF_CU_OK : BF_CU_OUT_OF_MEMORY;
-}
-
-int cuStreamCreate(CUstream *out, unsigned flags)
-{
-	return cuStreamCreateWithPriority(out, flags, 0);
-}
-
-/* What is in it still happens; nobody may put anything more into it. */
-int cuStreamDestroy_v2(CUstream handle)
-{
-	int rc = bf_cu_ready();
-
-	if (rc)
-		return rc;
-	bf_cu_lock();
-	if (handle && is_stream(handle) && handle != handle->context->legacy)
-		handle->dead = true;
-	else
-		rc = BF_CU_INVALID_HANDLE;
-	bf_cu_unlock();
-	return rc;
-}
-
-static int enter_stream(CUstream handle, struct bf_cu_stream **out)
-{
-	struct bf_cu_context *c;
-	int rc = bf_cu_enter(&c);
-
-	*out = NULL;
-	if (rc)
-		return rc;
-	bf_cu_lock();
-	*out = bf_cu_stream_of(handle, c);
-	if (!*out)
-		bf_cu_unlock();
-	return *out ? BF_CU_OK : BF_CU_INVALID_HANDLE;
-}
-
-int cuStreamSynchronize(CUstream handle)
-{
-	struct bf_cu_stream *s;
-	int rc = enter_stream(handle, &s);
-
-	if (rc)
-		return rc;
-	/* The legacy stream is done when those that it waits for are. */
-	rc = s == s->context->legacy ? bf_cu_wait_all(s->context) : bf_cu_wait_stream(s);
-	bf_cu_unlock();
-	bf_cu_print();
-	return rc;
-}
-
-int cuStreamQuery(CUstream handle)
-{
-	struct bf_cu_stream *s;
-	int rc = enter_stream(handle, &s);
-
-	if (rc)
-		return rc;
-	bf_cu_advance();
-	rc = bf_cu_check(s->context->device);
-	if (!rc && s->done < s->queued)
-		rc = BF_CU_NOT_READY;
-	bf_cu_unlock();
-	if (rc == BF_CU_NOT_READY) /* a program that asks again and again gives the machine its time */
-		bf_cu.machine->wait(&bf_cu.word, __atomic_load_n(&bf_cu.word, __ATOMIC_ACQUIRE), 1);
-	return rc;
-}
-
-int cuStreamGetFlags(CUstream handle, unsigned *flags)
-{
-	struct bf_cu_stream *s;
-	const int rc = enter_stream(handle, &s);
-
-	if (!rc) {
-		*flags = s->flags;
-		bf_cu_unlock();
-	}
-	return rc;
-}
-
-int cuStreamGetPriority(CUstream handle, int *priority)
-{
-	struct bf_cu_stream *s;
-	const int rc = enter_stream(handle, &s);
-
-	if (!rc) {
-		*priority = s->priority;
-		bf_cu_unlock();
-	}
-	return rc;
-}
-
-int cuStreamGetCtx(CUstream handle, CUcontext *out)
-{
-	struct bf_cu_stream *s;
-	const int rc = enter_stream(handle, &s);
-
-	if (!rc) {
-		*out = s->context;
-		bf_cu_unlock();
-	}
-	return rc;
-}
-
-int cuStreamGetDevice(CUstream handle, int *device)
-{
-	struct bf_cu_stream *s;
-	const int rc = enter_stream(handle, &s);
-
-	if (!rc) {
-		*device = s->context->device;
-		bf_cu_unlock();
-	}
-	return rc;
-}
-
-int cuStreamGetId(CUstream handle, unsigned long long *id)
-{
-	struct bf_cu_stream *s;
-	const int rc = enter_stream(handle, &s);
-
-	if (!rc) {
-		*id = s->id;
-		bf_cu_unlock();
-	}
-	return rc;
-}
-
-/* Nothing is ever captured: cuStreamBeginCapture() is not there. */
-int cuStreamIsCapturing(CUstream handle, int *status)
-{
-	struct bf_cu_stream *s;
-	const int rc = enter_stream(handle, &s);
-
-	if (!rc) {
-		*status = 0;
-		bf_cu_unlock();
-	}
-	return rc;
-}
-
-int cuStreamGetCaptureInfo_v2(CUstream handle, int *status, uint64_t *id, void *graph, void *dependencies,
-			      size_t *count)
-{
-	(void)id;
-	(void)graph;
-	(void)dependencies;
-	(void)count;
-	return cuStreamIsCapturing(handle, status);
-}
-
-int cuStreamGetCaptureInfo_v3(CUstream handle, int *status, uint64_t *id, void *graph, void *dependencies, void *edges,
-			      size_t *count)
-{
-	(void)edges;
-	return cuStreamGetCaptureInfo_v2(handle, status, id, graph, dependencies, count);
-}
-
-int cuThreadExchangeStreamCaptureMode(int *mode)
-{
-	static _Thread_local int own;
-	const int before = own;
-
-	if (!mode || *mode < 0 || *mode > 2)
-		return BF_CU_INVALID_VALUE;
-	own = *mode;
-	*mode = before;
-	return BF_CU_OK;
-}
-
-static int put(CUstream handle, struct bf_cu_op *op)
-{
-	struct bf_cu_stream *s;
-	int rc;
-
-	if (!op)
-		return BF_CU_OUT_OF_MEMORY;
-	rc = enter_stream(handle, &s);
-	if (rc) {
-		free(op);
-		return rc;
-	}
-	rc = bf_cu_enqueue(s, op);
-	bf_cu_unlock();
-	return rc;
-}
-
-int cuLaunchHostFunc(CUstream handle, bf_cu_host_fn *fn, void *arg)
-{
-	struct bf_cu_op *op = fn ? bf_cu_op_make(BF_CU_OP_HOST, 0) : NULL;
-
-	if (!fn)
-		return BF_CU_INVALID_VALUE;
-	if (op) {
-		op->host.fn = fn;
-		op->host.arg = arg;
-	}
-	return put(handle, op);
-}
-
-int cuStreamAddCallback(CUstream handle, bf_cu_stream_fn *fn, void *arg, unsigned flags)
-{
-	struct bf_cu_op *op = fn && !flags ? bf_cu_op_make(BF_CU_OP_HOST, 0) : NULL;
-
-	if (!fn || flags)
-		return BF_CU_INVALID_VALUE;
-	if (op) {
-		op->host.old = fn;
-		op->host.arg = arg;
-	}
-	return put(handle, op);
-}
-
-static int put_word(CUstream handle, enum bf_cu_op_kind kind, CUdeviceptr at, uint64_t value, uint32_t bytes,
-		    unsigned flags)
-{
-	struct bf_cu_op *op;
-
-	if (!at || at % bytes)
-		return BF_CU_INVALID_VALUE;
-	op = bf_cu_op_make(kind, 0);
-	if (op) {
-		op->word.at = at;
-		op->word.value = value;
-		op->word.bytes = bytes;
-		op->word.flags = flags;
-	}
-	return put(handle, op);
-}
-
-int cuStreamWriteValue32_v2(CUstream s, CUdeviceptr at, uint32_t value, unsigned flags)
-{
-	return put_word(s, BF_CU_OP_WRITE, at, value, 4, flags);
-}
-
-int cuStreamWriteValue64_v2(CUstream s, CUdeviceptr at, uint64_t value, unsigned flags)
-{
-	return put_word(s, BF_CU_OP_WRITE, at, value, 8, flags);
-}
-
-int cuStreamWaitValue32_v2(CUstream s, CUdeviceptr at, uint32_t value, unsigned flags)
-{
-	return put_word(s, BF_CU_OP_WAIT, at, value, 4, flags);
-}
-
-int cuStreamWaitValue64_v2(CUstream s, CUdeviceptr at, uint64_t value, unsigned flags)
-{
-	return put_word(s, BF_CU_OP_WAIT, at, value, 8, flags);
-}
-
-/* CUstreamBatchMemOpParams: 48 bytes each. */
-struct memop {
-	uint32_t what;
-	uint32_t pad;
-	uint64_t at, value;
-	uint32_t flags, pad2;
-	uint64_t alias, pad3;
-};
-
-int cuStreamBatchMemOp_v2(CUstream s, unsigned count, const void *params, unsigned flags)
-{
-	const struct memop *ops = params;
-	int rc = BF_CU_OK;
-
-	if (flags || !params || count > 256)
-		return BF_CU_INVALID_VALUE;
-	for (unsigned i = 0; !rc && i < count; i++) {
-		const struct memop *o = &ops[i];
-
-		switch (o->what) {
-		case 1:
-			rc = cuStreamWaitValue32_v2(s, o->at, (uint32_t)o->value, o->flags);
-			break;
-		case 2:
-			rc = cuStreamWriteValue32_v2(s, o->at, (uint32_t)o->value, o->flags);
-			break;
-		case 3: /* flush of remote writes: they are there */
-			break;
-		case 4:
-			rc = cuStreamWaitValue64_v2(s, o->at, o->value, o->flags);
-			break;
-		case 5:
-			rc = cuStreamWriteValue64_v2(s, o->at, o->value, o->flags);
-			break;
-		case 6: /* barrier: each operation is one */
-			break;
-		default:
-			rc = BF_CU_INVALID_VALUE;
-		}
-	}
-	return rc;
-}
-
-/* ---- events ---- */
-
-int cuEventCreate(CUevent *out, unsigned flags)
-{
-	struct bf_cu_context *c;
-	struct bf_cu_event *e;
-	const int rc = bf_cu_enter(&c);
-
-	if (rc || !out || flags & ~7u)
-		return rc ? rc : BF_CU_INVALID_VALUE;
-	if (flags & 4)
-		return bf_cu_unsupported("events for other processes");
-	e = calloc(1, sizeof(*e));
-	if (!e)
-		return BF_CU_OUT_OF_MEMORY;
-	e->magic = EVENT_MAGIC;
-	e->flags = flags;
-	e->timed = !(flags & 2);
-	e->device = c->device;
-	*out = e;
-	return BF_CU_OK;
-}
-
-static bool is_event(const struct bf_cu_event *e)
-{
-	return e && e->magic == EVENT_MAGIC;
-}
-
-int cuEventDestroy_v2(CUevent e)
-{
-	if (!is_event(e))
-		return BF_CU_INVALID_HANDLE;
-	bf_cu_lock();
-	e->magic = 0;
-	if (!e->refs)
-		free(e);
-	bf_cu_unlock();
-	return BF_CU_OK;
-}
-
-int cuEventRecordWithFlags(CUevent e, CUstream handle, unsigned flags)
-{
-	struct bf_cu_stream *s;
-	struct bf_cu_op *op;
-	int rc;
-
-	(void)flags;
-	if (!is_event(e))
-		return BF_CU_INVALID_HANDLE;
-	rc = enter_stream(handle, &s);
-	if (rc)
-		return rc;
-	op = bf_cu_op_make(BF_CU_OP_RECORD, 0);
-	if (op) {
-		op->event.event = e;
-		op->event.round = ++e->recorded;
-		e->refs++;
-		e->stream = s;
-		e->number = s->queued + 1;
-		rc = bf_cu_enqueue(s, op);
-	}
-	bf_cu_unlock();
-	return op ? rc : BF_CU_OUT_OF_MEMORY;
-}
-
-int cuEventRecord(CUevent e, CUstream handle)
-{
-	return cuEventRecordWithFlags(e, handle, 0);
-}
-
-int cuEventQuery(CUevent e)
-{
-	int rc;
-
-	if (!is_event(e))
-		return BF_CU_INVALID_HANDLE;
-	bf_cu_lock();
-	bf_cu_advance();
-	rc = bf_cu_check(e->device);
-	if (!rc && e->completed < e->recorded)
-		rc = BF_CU_NOT_READY;
-	bf_cu_unlock();
-	if (rc == BF_CU_NOT_READY)
-		bf_cu.machine->wait(&bf_cu.word, __atomic_load_n(&bf_cu.word, __ATOMIC_ACQUIRE), 1);
-	return rc;
-}
-
-int cuEventSynchronize(CUevent e)
-{
-	int rc = BF_CU_OK;
-
-	if (!is_event(e))
-		return BF_CU_INVALID_HANDLE;
-	bf_cu_lock();
-	if (e->completed < e->recorded)
-		rc = wait_for(e->stream, e->number);
-	else
-		rc = bf_cu_check(e->device);
-	bf_cu_unlock();
-	bf_cu_print();
-	return rc;
-}
-
-int cuEventElapsedTime(float *ms, CUevent from, CUevent to)
-{
-	int rc = BF_CU_OK;
-
-	if (!ms || !is_event(from) || !is_event(to) || !from->timed || !to->timed || !from->recorded || !to->recorded)
-		return BF_CU_INVALID_HANDLE;
-	bf_cu_lock();
-	bf_cu_advance();
-	if (from->completed < from->recorded || to->completed < to->recorded)
-		rc = BF_CU_NOT_READY;
-	else
-		*ms = (float)((double)(int64_t)(to->when_ns - from->when_ns) / 1e6);
-	bf_cu_unlock();
-	return rc;
-}
-
-int cuEventElapsedTime_v2(float *ms, CUevent from, CUevent to)
-{
-	return cuEventElapsedTime(ms, from, to);
-}
-
-/* What comes later in the stream waits for what was in the event's stream when it was recorded. */
-int cuStreamWaitEvent(CUstream handle, CUevent e, unsigned flags)
-{
-	struct bf_cu_stream *s;
-	struct bf_cu_op *op;
-	int rc;
-
-	(void)flags;
-	if (!is_event(e))
-		return BF_CU_INVALID_HANDLE;
-	rc = enter_stream(handle, &s);
-	if (rc)
-		return rc;
-	op = bf_cu_op_make(BF_CU_OP_WAIT_EVENT, 0);
-	if (!op) {
-		bf_cu_unlock();
-		return BF_CU_OUT_OF_MEMORY;
-	}
-	op->stream = s;
-	if (e->stream && e->completed < e->recorded)
-		rc = add_after(op, e->stream, e->number);
-	rc = rc ? rc : bf_cu_enqueue(s, op);
-	bf_cu_unlock();
-	return rc;
+	bf_cu.machine->wait(&bf_cu.word, __atomic_load_n(&bf_cu.word, __ATOMIC_ACQUIRE), 1);
 }

@@ -1,0 +1,241 @@
+/* Calls about streams: made, asked, waited for, and what a program puts into them beside kernels and copies. */
+#include <stdlib.h>
+
+#include "tools/cuda/driver_internal.h"
+
+int cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
+{
+	struct bf_cu_context *c;
+	int rc = bf_cu_enter(&c);
+
+	if (rc || !out || flags > 1)
+		return rc ? rc : BF_CU_INVALID_VALUE;
+	bf_cu_lock();
+	*out = bf_cu_stream_make(c, flags, priority > 0 ? 0 : priority < -5 ? -5 : priority);
+	bf_cu_unlock();
+	return *out ? BF_CU_OK : BF_CU_OUT_OF_MEMORY;
+}
+
+int cuStreamCreate(CUstream *out, unsigned flags)
+{
+	return cuStreamCreateWithPriority(out, flags, 0);
+}
+
+/* What is in it still happens; nobody may put anything more into it. */
+int cuStreamDestroy_v2(CUstream handle)
+{
+	int rc = bf_cu_ready();
+
+	if (rc)
+		return rc;
+	bf_cu_lock();
+	if (handle && bf_cu_is_stream(handle) && handle != handle->context->legacy)
+		handle->dead = true;
+	else
+		rc = BF_CU_INVALID_HANDLE;
+	bf_cu_unlock();
+	return rc;
+}
+
+int cuStreamSynchronize(CUstream handle)
+{
+	struct bf_cu_stream *s;
+	int rc = bf_cu_enter_stream(handle, &s);
+
+	if (rc)
+		return rc;
+	/* The legacy stream is done when those that it waits for are. */
+	rc = s == s->context->legacy ? bf_cu_wait_all(s->context) : bf_cu_wait_stream(s);
+	bf_cu_unlock();
+	bf_cu_print();
+	return rc;
+}
+
+int cuStreamQuery(CUstream handle)
+{
+	struct bf_cu_stream *s;
+	int rc = bf_cu_enter_stream(handle, &s);
+
+	if (rc)
+		return rc;
+	bf_cu_advance();
+	rc = bf_cu_check(s->context->device);
+	if (!rc && s->done < s->queued)
+		rc = BF_CU_NOT_READY;
+	bf_cu_unlock();
+	if (rc == BF_CU_NOT_READY)
+		bf_cu_rest();
+	return rc;
+}
+
+/* One call for each thing that a stream can be asked. */
+#define STREAM_GET(name, type, value)                                                                                  \
+	int name(CUstream handle, type *out)                                                                           \
+	{                                                                                                              \
+		struct bf_cu_stream *s;                                                                                \
+		const int rc = bf_cu_enter_stream(handle, &s);                                                         \
+                                                                                                                       \
+		if (!rc) {                                                                                             \
+			*out = value;                                                                                  \
+			bf_cu_unlock();                                                                                \
+		}                                                                                                      \
+		return rc;                                                                                             \
+	}
+STREAM_GET(cuStreamGetFlags, unsigned, s->flags)
+STREAM_GET(cuStreamGetPriority, int, s->priority)
+STREAM_GET(cuStreamGetCtx, CUcontext, s->context)
+STREAM_GET(cuStreamGetDevice, int, s->context->device)
+STREAM_GET(cuStreamGetId, unsigned long long, s->id)
+STREAM_GET(cuStreamIsCapturing, int, 0) /* nothing ever is: cuStreamBeginCapture() is not there */
+
+int cuStreamGetCaptureInfo_v2(CUstream handle, int *status, uint64_t *id, void *graph, void *dependencies,
+			      size_t *count)
+{
+	(void)id;
+	(void)graph;
+	(void)dependencies;
+	(void)count;
+	return cuStreamIsCapturing(handle, status);
+}
+
+int cuStreamGetCaptureInfo_v3(CUstream handle, int *status, uint64_t *id, void *graph, void *dependencies, void *edges,
+			      size_t *count)
+{
+	(void)edges;
+	return cuStreamGetCaptureInfo_v2(handle, status, id, graph, dependencies, count);
+}
+
+int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+	static _Thread_local int own;
+	const int before = own;
+
+	if (!mode || *mode < 0 || *mode > 2)
+		return BF_CU_INVALID_VALUE;
+	own = *mode;
+	*mode = before;
+	return BF_CU_OK;
+}
+
+static int put(CUstream handle, struct bf_cu_op *op)
+{
+	struct bf_cu_stream *s;
+	int rc;
+
+	if (!op)
+		return BF_CU_OUT_OF_MEMORY;
+	rc = bf_cu_enter_stream(handle, &s);
+	if (rc) {
+		free(op);
+		return rc;
+	}
+	rc = bf_cu_enqueue(s, op);
+	bf_cu_unlock();
+	return rc;
+}
+
+int cuLaunchHostFunc(CUstream handle, bf_cu_host_fn *fn, void *arg)
+{
+	struct bf_cu_op *op = fn ? bf_cu_op_make(BF_CU_OP_HOST, 0) : NULL;
+
+	if (!fn)
+		return BF_CU_INVALID_VALUE;
+	if (op) {
+		op->host.fn = fn;
+		op->host.arg = arg;
+	}
+	return put(handle, op);
+}
+
+int cuStreamAddCallback(CUstream handle, bf_cu_stream_fn *fn, void *arg, unsigned flags)
+{
+	struct bf_cu_op *op = fn && !flags ? bf_cu_op_make(BF_CU_OP_HOST, 0) : NULL;
+
+	if (!fn || flags)
+		return BF_CU_INVALID_VALUE;
+	if (op) {
+		op->host.old = fn;
+		op->host.arg = arg;
+	}
+	return put(handle, op);
+}
+
+static int put_word(CUstream handle, enum bf_cu_op_kind kind, CUdeviceptr at, uint64_t value, uint32_t bytes,
+		    unsigned flags)
+{
+	struct bf_cu_op *op;
+
+	if (!at || at % bytes)
+		return BF_CU_INVALID_VALUE;
+	op = bf_cu_op_make(kind, 0);
+	if (op) {
+		op->word.at = at;
+		op->word.value = value;
+		op->word.bytes = bytes;
+		op->word.flags = flags;
+	}
+	return put(handle, op);
+}
+
+int cuStreamWriteValue32_v2(CUstream s, CUdeviceptr at, uint32_t value, unsigned flags)
+{
+	return put_word(s, BF_CU_OP_WRITE, at, value, 4, flags);
+}
+
+int cuStreamWriteValue64_v2(CUstream s, CUdeviceptr at, uint64_t value, unsigned flags)
+{
+	return put_word(s, BF_CU_OP_WRITE, at, value, 8, flags);
+}
+
+int cuStreamWaitValue32_v2(CUstream s, CUdeviceptr at, uint32_t value, unsigned flags)
+{
+	return put_word(s, BF_CU_OP_WAIT, at, value, 4, flags);
+}
+
+int cuStreamWaitValue64_v2(CUstream s, CUdeviceptr at, uint64_t value, unsigned flags)
+{
+	return put_word(s, BF_CU_OP_WAIT, at, value, 8, flags);
+}
+
+/* CUstreamBatchMemOpParams: 48 bytes each. */
+struct memop {
+	uint32_t what;
+	uint32_t pad;
+	uint64_t at, value;
+	uint32_t flags, pad2;
+	uint64_t alias, pad3;
+};
+
+int cuStreamBatchMemOp_v2(CUstream s, unsigned count, const void *params, unsigned flags)
+{
+	const struct memop *ops = params;
+	int rc = BF_CU_OK;
+
+	if (flags || !params || count > 256)
+		return BF_CU_INVALID_VALUE;
+	for (unsigned i = 0; !rc && i < count; i++) {
+		const struct memop *o = &ops[i];
+
+		switch (o->what) {
+		case 1:
+			rc = cuStreamWaitValue32_v2(s, o->at, (uint32_t)o->value, o->flags);
+			break;
+		case 2:
+			rc = cuStreamWriteValue32_v2(s, o->at, (uint32_t)o->value, o->flags);
+			break;
+		case 3: /* flush of remote writes: they are there */
+			break;
+		case 4:
+			rc = cuStreamWaitValue64_v2(s, o->at, o->value, o->flags);
+			break;
+		case 5:
+			rc = cuStreamWriteValue64_v2(s, o->at, o->value, o->flags);
+			break;
+		case 6: /* barrier: each operation is one */
+			break;
+		default:
+			rc = BF_CU_INVALID_VALUE;
+		}
+	}
+	return rc;
+}
