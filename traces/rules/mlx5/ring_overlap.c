@@ -47,6 +47,7 @@ static void add(struct bf_rule_run *r, const struct ring *mine)
 		own = &s->ring[s->n++];
 	if (!own)
 		return;
+	s->suspects -= own->with != 0;
 	*own = *mine;
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct ring *x = &s->ring[i];
@@ -54,8 +55,8 @@ static void add(struct bf_rule_run *r, const struct ring *mine)
 		if (x == own || x->pe != mine->pe || x->base >= mine->base + mine->bytes ||
 		    mine->base >= x->base + x->bytes)
 			continue;
+		s->suspects += !x->with;
 		x->with = (uint32_t)(own - s->ring) + 1;
-		s->suspects++;
 	}
 }
 
@@ -72,6 +73,7 @@ static void works(struct bf_rule_run *r, const struct bf_seen *e, bool cq, uint6
 		if (!x->with || x->pe != e->pe || x->unit != e->unit || x->cq != cq || x->number != number)
 			continue;
 		x->with = 0;
+		s->suspects--;
 		f = bf_rule_find(r, e, e->queue);
 		if (f)
 			bf_finding_say(f,
