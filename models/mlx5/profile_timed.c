@@ -45,33 +45,23 @@ const struct bf_mlx5_profile bf_mlx5_cx6_timed = {
 	.traits = BF_MLX5_TRAITS_CX6,
 };
 
+/* Times of a ConnectX-7, with the rates of the generation: picoseconds for 1 KiB on PCIe and on the wire. */
+#define TIMED_CX7(pcie_rate, port_rate)                                                                                \
+	.pcie = { LINK(pcie_rate), .latency_ps = 192 * BF_NS, .mem_ps = 200 * BF_NS }, .port_latency_ps = 163 * BF_NS, \
+	.port_ps_per_kib = (port_rate), .doorbell_ps = 50 * BF_NS,                                                     \
+	.answer_ps = 91658,      /* fitted; the same in three generations */                                           \
+	    .gather_window = 24, /* fitted */                                                                          \
+	    .wqe_ps = 4 * BF_NS, .packet_tx_ps = 4 * BF_NS, .packet_rx_ps = 4 * BF_NS, AS_CX7
+
 const struct bf_mlx5_profile bf_mlx5_cx7_timed = {
 	.name = "cx7-timed",
-	.pcie = { LINK(16250), .latency_ps = 192 * BF_NS, .mem_ps = 200 * BF_NS },
-	.port_latency_ps = 163 * BF_NS,
-	.port_ps_per_kib = 20480,
-	.doorbell_ps = 50 * BF_NS,
-	.answer_ps = 91658,  /* fitted; the same in three generations */
-	.gather_window = 24, /* fitted */
-	.wqe_ps = 4 * BF_NS,
-	.packet_tx_ps = 4 * BF_NS,
-	.packet_rx_ps = 4 * BF_NS,
-	AS_CX7,
+	TIMED_CX7(16250, 20480),
 	.traits = BF_MLX5_TRAITS_CX7,
 };
 
 /* No figure of a ConnectX-8 is published that would constrain more than its rates: latencies are the ConnectX-7's. */
 const struct bf_mlx5_profile bf_mlx5_cx8_timed = {
 	.name = "cx8-timed",
-	.pcie = { LINK(8125), .latency_ps = 192 * BF_NS, .mem_ps = 200 * BF_NS },
-	.port_latency_ps = 163 * BF_NS,
-	.port_ps_per_kib = 10240,
-	.doorbell_ps = 50 * BF_NS,
-	.answer_ps = 91658,  /* fitted; the same in three generations */
-	.gather_window = 24, /* fitted */
-	.wqe_ps = 4 * BF_NS,
-	.packet_tx_ps = 4 * BF_NS,
-	.packet_rx_ps = 4 * BF_NS,
-	AS_CX7,
+	TIMED_CX7(8125, 10240),
 	.traits = BF_MLX5_TRAITS_CX8,
 };

@@ -26,14 +26,16 @@ struct bf_perf_run {
 	uint64_t interval_ps; /* rates: between two posts of the one thread that posts */
 };
 
+typedef int bf_perf_fn(const struct bf_perf_run *run, uint64_t *ps, struct bf_error *err);
+
 /* All give 0 with `*ps` set, or a negative errno with `err` set. */
 
 /* From the decision to post one message to its completion seen. */
-int bf_perf_completion(const struct bf_perf_run *run, uint64_t *ps, struct bf_error *err);
+bf_perf_fn bf_perf_completion;
 /* Half of a round trip of two who answer each other: WRITE, WRITE with immediate, SEND. */
-int bf_perf_half_round(const struct bf_perf_run *run, uint64_t *ps, struct bf_error *err);
+bf_perf_fn bf_perf_half_round;
 /* From one message to the next, with `depth` messages of each queue pair under way. */
-int bf_perf_interval(const struct bf_perf_run *run, uint64_t *ps, struct bf_error *err);
+bf_perf_fn bf_perf_interval;
 /* From the decision to post `messages` of them, over all queue pairs in turn, to the last completion seen. */
 int bf_perf_batch(const struct bf_perf_run *run, uint32_t messages, uint64_t *ps, struct bf_error *err);
 

@@ -30,13 +30,10 @@ static int put_latency(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_perf_run run;
-	uint64_t ps;
-	int rc;
 
 	if (!machine(t, &nic, &run))
 		return 0;
-	rc = bf_perf_completion(&run, &ps, t->err);
-	return rc ? rc : bf_trial_time(t, BF_TRIAL_RUN, (double)ps);
+	return bf_trial_measured(t, BF_TRIAL_RUN, bf_perf_completion, &run, 0);
 }
 
 static int get_latency(struct bf_timing_trial *t)
@@ -44,17 +41,15 @@ static int get_latency(struct bf_timing_trial *t)
 	const struct bf_timing_software *sw = &t->model->sw;
 	struct bf_mlx5_profile nic;
 	struct bf_perf_run run;
-	uint64_t ps;
-	int rc;
+	const uint64_t more = t->figure->size > 8 ? (t->figure->size / 8 - 1) * sw->gpu_scalar_more : 0;
 
 	if (!machine(t, &nic, &run))
 		return 0;
 	run.op = BF_PERF_READ;
 	run.size = 8;
 	run.post_ps = sw->gpu_scalar_get;
-	rc = bf_perf_completion(&run, &ps, t->err);
-	ps += t->figure->size > 8 ? (t->figure->size / 8 - 1) * sw->gpu_scalar_more : 0;
-	return rc ? rc : bf_trial_time(t, t->figure->size > 8 ? BF_TRIAL_PHASES : BF_TRIAL_RUN, (double)ps);
+	return bf_trial_measured(t, t->figure->size > 8 ? BF_TRIAL_PHASES : BF_TRIAL_RUN, bf_perf_completion, &run,
+				 more);
 }
 
 /* The put returns once the entry is written and the doorbell rung. */
@@ -179,16 +174,13 @@ static int warps_rate(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_perf_run run;
-	uint64_t ps;
-	int rc;
 
 	if (!machine(t, &nic, &run))
 		return 0;
 	run.qps = 24;
 	run.depth = 64;
 	run.interval_ps = t->model->sw.gpu_warp_message;
-	rc = bf_perf_interval(&run, &ps, t->err);
-	return rc ? rc : bf_trial_rate(t, BF_TRIAL_RUN, (double)ps, (double)run.size);
+	return bf_trial_measured_rate(t, bf_perf_interval, &run);
 }
 
 /* 16 puts in order, the last one seen at the other end. */

@@ -95,6 +95,23 @@ bool bf_trial_nic(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct
 	return true;
 }
 
+int bf_trial_measured(struct bf_timing_trial *t, enum bf_trial_how how, bf_perf_fn *measure,
+		      const struct bf_perf_run *run, uint64_t more)
+{
+	uint64_t ps;
+	int rc = measure(run, &ps, t->err);
+
+	return rc ? rc : bf_trial_time(t, how, (double)(ps + more));
+}
+
+int bf_trial_measured_rate(struct bf_timing_trial *t, bf_perf_fn *measure, const struct bf_perf_run *run)
+{
+	uint64_t ps;
+	int rc = measure(run, &ps, t->err);
+
+	return rc ? rc : bf_trial_rate(t, BF_TRIAL_RUN, (double)ps, (double)run->size);
+}
+
 static enum bf_perf_op op_of(const char *op)
 {
 	if (bf_figure_says(op, "FETCH") || bf_figure_says(op, "atomic") || bf_figure_says(op, "FAA"))
@@ -111,8 +128,6 @@ static int latency(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_perf_run run;
-	uint64_t ps;
-	int rc;
 
 	if (!t->figure->has_size)
 		return bf_trial_cannot(t, "no size");
@@ -120,19 +135,15 @@ static int latency(struct bf_timing_trial *t)
 		return 0;
 	run.op = op_of(t->figure->op);
 	run.inline_max = run.gpu_data ? 0 : (uint32_t)bf_figure_condition_number(t->figure, "inline_threshold", INLINE);
-	if (run.op == BF_PERF_READ || run.op == BF_PERF_FETCH_ADD)
-		rc = bf_perf_completion(&run, &ps, t->err);
-	else
-		rc = bf_perf_half_round(&run, &ps, t->err);
-	return rc ? rc : bf_trial_time(t, BF_TRIAL_RUN, (double)ps);
+	return bf_trial_measured(
+	    t, BF_TRIAL_RUN,
+	    run.op == BF_PERF_READ || run.op == BF_PERF_FETCH_ADD ? bf_perf_completion : bf_perf_half_round, &run, 0);
 }
 
 static int stream(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_perf_run run;
-	uint64_t ps;
-	int rc;
 
 	if (!t->figure->size)
 		return bf_trial_cannot(t, "no size");
@@ -145,8 +156,7 @@ static int stream(struct bf_timing_trial *t)
 		run.depth = ATOMIC_DEPTH;
 	if (run.qps > 256 || run.depth > 4096)
 		return bf_trial_cannot(t, "%u queue pairs of depth %u", run.qps, run.depth);
-	rc = bf_perf_interval(&run, &ps, t->err);
-	return rc ? rc : bf_trial_rate(t, BF_TRIAL_RUN, (double)ps, (double)t->figure->size);
+	return bf_trial_measured_rate(t, bf_perf_interval, &run);
 }
 
 /* Many queue pairs, posters that are never late. */
@@ -154,8 +164,6 @@ static int most_messages(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_perf_run run;
-	uint64_t ps;
-	int rc;
 
 	if (!bf_trial_nic(t, &nic, &run))
 		return 0;
@@ -163,8 +171,7 @@ static int most_messages(struct bf_timing_trial *t)
 	run.qps = t->figure->qps ? (uint32_t)t->figure->qps : 32;
 	run.depth = 64;
 	run.interval_ps = BF_NS;
-	rc = bf_perf_interval(&run, &ps, t->err);
-	return rc ? rc : bf_trial_rate(t, BF_TRIAL_RUN, (double)ps, (double)run.size);
+	return bf_trial_measured_rate(t, bf_perf_interval, &run);
 }
 
 static int mpi(struct bf_timing_trial *t)
@@ -172,8 +179,6 @@ static int mpi(struct bf_timing_trial *t)
 	const struct bf_timing_software *sw = &t->model->sw;
 	struct bf_mlx5_profile nic;
 	struct bf_perf_run run;
-	uint64_t ps;
-	int rc;
 
 	if (!t->figure->has_size)
 		return bf_trial_cannot(t, "no size");
@@ -182,8 +187,7 @@ static int mpi(struct bf_timing_trial *t)
 	run.op = BF_PERF_SEND;
 	run.inline_max = 64;
 	run.post_ps += sw->mpi_way + sw->mpi_copy * run.size / 1024;
-	rc = bf_perf_half_round(&run, &ps, t->err);
-	return rc ? rc : bf_trial_time(t, BF_TRIAL_RUN, (double)ps);
+	return bf_trial_measured(t, BF_TRIAL_RUN, bf_perf_half_round, &run, 0);
 }
 
 /* A library that is called from a script: one transfer at a time. */
@@ -191,8 +195,6 @@ static int transfer(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_perf_run run;
-	uint64_t ps;
-	int rc;
 
 	if (!t->figure->size)
 		return bf_trial_cannot(t, "no size");
@@ -202,11 +204,8 @@ static int transfer(struct bf_timing_trial *t)
 		return 0;
 	run.op = op_of(t->figure->op);
 	run.post_ps = t->model->sw.script_post;
-	rc = bf_perf_completion(&run, &ps, t->err);
-	if (rc)
-		return rc;
-	return strstr(t->figure->metric, "bandwidth") ? bf_trial_rate(t, BF_TRIAL_RUN, (double)ps, (double)run.size)
-						      : bf_trial_time(t, BF_TRIAL_RUN, (double)ps);
+	return strstr(t->figure->metric, "bandwidth") ? bf_trial_measured_rate(t, bf_perf_completion, &run)
+						      : bf_trial_measured(t, BF_TRIAL_RUN, bf_perf_completion, &run, 0);
 }
 
 /* One WRITE, from the store to the doorbell to its completion seen. */
@@ -214,8 +213,6 @@ static int post_to_cqe(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_perf_run run;
-	uint64_t ps;
-	int rc;
 
 	if (!bf_trial_nic(t, &nic, &run))
 		return 0;
@@ -223,8 +220,7 @@ static int post_to_cqe(struct bf_timing_trial *t)
 	run.gpu_source = bf_trial_condition(t, "payload_source", "GPU");
 	run.inline_max = bf_trial_condition(t, "payload_source", "inline") ? INLINE : 0;
 	run.blueflame = !bf_trial_condition(t, "doorbell", "BlueFlame off");
-	rc = bf_perf_completion(&run, &ps, t->err);
-	return rc ? rc : bf_trial_time(t, BF_TRIAL_RUN, (double)ps);
+	return bf_trial_measured(t, BF_TRIAL_RUN, bf_perf_completion, &run, 0);
 }
 
 /* A CPU posts for a GPU: its part, and with what the two tell each other. */
@@ -232,16 +228,12 @@ static int proxy(struct bf_timing_trial *t)
 {
 	struct bf_mlx5_profile nic;
 	struct bf_perf_run run;
-	uint64_t ps;
-	int rc;
 
 	if (!bf_trial_nic(t, &nic, &run))
 		return 0;
 	run.gpu_source = true;
-	rc = bf_perf_completion(&run, &ps, t->err);
-	if (!rc && strstr(t->figure->metric, "put"))
-		ps += t->model->sw.proxy_hop;
-	return rc ? rc : bf_trial_time(t, BF_TRIAL_RUN, (double)ps);
+	return bf_trial_measured(t, BF_TRIAL_RUN, bf_perf_completion, &run,
+				 strstr(t->figure->metric, "put") ? t->model->sw.proxy_hop : 0);
 }
 
 const struct bf_trial_rule bf_trials_rdma[] = {
