@@ -1,24 +1,8 @@
 #!/bin/sh
 # Barrier words, tokens, results and faults as an H200 gave them; and what was changed in them is found.
 set -eu
-command -v xz >/dev/null || { echo "xz is not here"; exit 77; }
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-samples=$BELFRY_SOURCE_DIR/traces/samples
-
-# is EXIT TEXT: what the command put into "out" says that text.
-is() {
-	if [ "$got" != "$1" ] || ! grep -qF -- "$2" "$work/out"; then
-		echo "FAILED: exit code $got (wanted $1), or '$2' is not in:" >&2
-		cat "$work/out" >&2
-		exit 1
-	fi
-}
-check() {
-	got=0
-	"$BELFRY" check hopper-mbarrier "$@" >"$work/out" 2>&1 || got=$?
-}
+form=hopper-mbarrier
+. "$BELFRY_SOURCE_DIR/tests/tools/checked.sh"
 
 xz -dc "$samples/hopper_mbarrier_h200.jsonl.xz" >"$work/all"
 check "$work/all"

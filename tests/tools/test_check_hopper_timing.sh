@@ -1,27 +1,14 @@
 #!/bin/sh
 # What an H200's sync unit took, row by row, on the model; and what was changed in the rows is found.
 set -eu
-command -v xz >/dev/null || { echo "xz is not here"; exit 77; }
+form=hopper-timing
+. "$BELFRY_SOURCE_DIR/tests/tools/checked.sh"
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-check() {
-	got=0
-	"$BELFRY" check hopper-timing "$@" >"$work/out" 2>&1 || got=$?
-}
-is() {
-	if [ "$got" != "$1" ] || ! grep -qF -- "$2" "$work/out"; then
-		echo "FAILED: exit code $got (wanted $1), or '$2' is not in:" >&2
-		tail -n 40 "$work/out" >&2
-		exit 1
-	fi
-}
 rows() {
 	grep "\"exp\":\"$1\"" "$work/all" >"$work/rows"
 }
 
-xz -dc "$BELFRY_SOURCE_DIR/traces/samples/hopper_timing_h200.jsonl.xz" >"$work/all"
+xz -dc "$samples/hopper_timing_h200.jsonl.xz" >"$work/all"
 
 # All rows of these kinds are within bounds.
 for kind in arrive_cycle test_cycle stride plain merge arrive_throughput single_latency stale replacement plain_store \

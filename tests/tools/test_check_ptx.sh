@@ -1,24 +1,8 @@
 #!/bin/sh
 # PTX kernels that an H100 ran, on the model; and what was changed in them is found.
 set -eu
-command -v xz >/dev/null || { echo "xz is not here"; exit 77; }
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-samples=$BELFRY_SOURCE_DIR/traces/samples
-
-# is EXIT TEXT: what the command put into "out" says that text.
-is() {
-	if [ "$got" != "$1" ] || ! grep -qF -- "$2" "$work/out"; then
-		echo "FAILED: exit code $got (wanted $1), or '$2' is not in:" >&2
-		cat "$work/out" >&2
-		exit 1
-	fi
-}
-check() {
-	got=0
-	"$BELFRY" check ptx "$@" >"$work/out" 2>&1 || got=$?
-}
+form=ptx
+. "$BELFRY_SOURCE_DIR/tests/tools/checked.sh"
 
 for set in random forms; do
 	xz -dc "$samples/ptx_${set}_h100.jsonl.xz" >"$work/$set.jsonl"

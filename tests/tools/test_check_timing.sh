@@ -2,24 +2,10 @@
 # Published figures as experiments on the models: each is run or says why not, errors stay where they are, and a line
 # that is no figure is refused with its number and the reason.
 set -eu
-command -v xz >/dev/null || { echo "xz is not here"; exit 77; }
+form=timing
+. "$BELFRY_SOURCE_DIR/tests/tools/checked.sh"
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-check() {
-	got=0
-	"$BELFRY" check timing "$@" >"$work/out" 2>&1 || got=$?
-}
-is() {
-	if [ "$got" != "$1" ] || ! grep -qF -- "$2" "$work/out"; then
-		echo "FAILED: exit code $got (wanted $1), or '$2' is not in:" >&2
-		tail -n 40 "$work/out" >&2
-		exit 1
-	fi
-}
-
-xz -dc "$BELFRY_SOURCE_DIR/traces/samples/timing_figures.jsonl.xz" >"$work/all"
+xz -dc "$samples/timing_figures.jsonl.xz" >"$work/all"
 
 # Every figure has a line, and either a value or a reason.
 check "$work/all"
