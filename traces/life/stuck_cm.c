@@ -273,19 +273,14 @@ static int group(struct bf_stuck *s, struct bf_number_map *groups, const struct 
 {
 	const uint64_t how = c->reason << 16 | (uint64_t)c->state << 2 | (uint64_t)c->busy << 1 | c->ours;
 	const uint64_t key[3] = { c->service, (uint64_t)c->actor << 32 | c->peer, how };
-	const uint64_t at = bf_number_get(groups, key);
-	struct bf_stuck_group *g;
+	struct bf_stuck_group *g = bf_stuck_group_of(s, groups, key);
 
-	if (at) {
-		s->groups[at - 1].count++;
-		return 0;
-	}
-	g = bf_stuck_new_group(s);
-	if (!g || bf_number_put(groups, key, s->ngroups))
+	if (!g)
 		return bf_stuck_no_memory(s);
+	if (g->count > 1)
+		return 0;
 	snprintf(g->where, sizeof(g->where), "%.60s", bf_trace_actor_name(s->trace, c->actor));
 	g->kind = c->datagram ? "service request" : "connection request";
-	g->count = 1;
 	g->since_ps = c->since_ps;
 	say(g, c);
 	return 0;

@@ -23,6 +23,17 @@ struct bf_stuck_group *bf_stuck_new_group(struct bf_stuck *s)
 	return &s->groups[s->ngroups++];
 }
 
+struct bf_stuck_group *bf_stuck_group_of(struct bf_stuck *s, struct bf_number_map *groups, const uint64_t key[3])
+{
+	const uint64_t at = bf_number_get(groups, key);
+	struct bf_stuck_group *g = at ? &s->groups[at - 1] : bf_stuck_new_group(s);
+
+	if (!g || (!at && bf_number_put(groups, key, s->ngroups)))
+		return NULL;
+	g->count++;
+	return g;
+}
+
 /* ---- what a capture has: entries, doorbells and completions ---- */
 
 enum { CAPTURED_WRITE, CAPTURED_RING, CAPTURED_COMPLETION };
@@ -75,18 +86,13 @@ static int group_entry(struct bf_stuck *s, struct bf_number_map *groups, const s
 {
 	const struct bf_stuck_queue *q = &s->queue[e->key[0]];
 	const uint64_t key[3] = { e->key[0], missing, 0 };
-	const uint64_t at = bf_number_get(groups, key);
-	struct bf_stuck_group *g;
+	struct bf_stuck_group *g = bf_stuck_group_of(s, groups, key);
 
-	if (at) {
-		s->groups[at - 1].count++;
-		return 0;
-	}
-	g = bf_stuck_new_group(s);
-	if (!g || bf_number_put(groups, key, s->ngroups))
+	if (!g)
 		return bf_stuck_no_memory(s);
+	if (g->count > 1)
+		return 0;
 	snprintf(g->where, sizeof(g->where), "%s", q->name);
-	g->count = 1;
 	g->since_ps = e->last_ps;
 	if (q->life.life)
 		bf_stuck_life_group(s, q, e, missing, g);

@@ -168,6 +168,8 @@ void bf_stuck_say_thread(const struct bf_stuck *s, struct bf_stuck_group *g, uin
 
 /* stuck_group.c: an empty group behind the others; NULL on lack of memory. */
 struct bf_stuck_group *bf_stuck_new_group(struct bf_stuck *s);
+/* The group of that key, with one more in it: the first one finds it empty. NULL on lack of memory. */
+struct bf_stuck_group *bf_stuck_group_of(struct bf_stuck *s, struct bf_number_map *groups, const uint64_t key[3]);
 /* Groups what is left. 0 or -ENOMEM. */
 int bf_stuck_conclude(struct bf_stuck *s);
 
