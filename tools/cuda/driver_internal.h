@@ -46,6 +46,12 @@ struct bf_cu {
 };
 extern struct bf_cu bf_cu;
 
+/* As ".target sm_90" has it. */
+static inline uint32_t bf_cu_arch(void)
+{
+	return bf_cu.profile->major * 10 + bf_cu.profile->minor;
+}
+
 /* The lock, for calls of the program. */
 void bf_cu_lock(void);
 void bf_cu_unlock(void);
@@ -90,6 +96,12 @@ struct bf_cu_block {
 	bool read_only, sync;
 	bool given; /* MAPPED: to the GPUs */
 };
+
+/* Memory of a GPU, by whatever way it came. */
+static inline bool bf_cu_in_device(const struct bf_cu_block *b)
+{
+	return b->kind == BF_CU_BLOCK_DEVICE || b->kind == BF_CU_BLOCK_MAPPED || b->kind == BF_CU_BLOCK_PEER;
+}
 
 /* The block that holds an address, or NULL. Under the lock. */
 struct bf_cu_block *bf_cu_block_at(uint64_t address);
