@@ -41,10 +41,11 @@ pair() {
 	verdict $code "$1"
 }
 
-# rping's threads race at its end, on any device: main() closes the event channel and returns, and the thread that asks it
-# for the next event exits with 255 if it comes in between (librdmacm/examples/rping.c, cm_thread()). Its work is done then.
+# late_thread CODE FILE: rping's threads race at its end, on any device: main() closes the event channel and returns, and the
+# thread that asks it for the next event exits with 255 if it comes in between (librdmacm/examples/rping.c, cm_thread()).
+# Its work is done then.
 late_thread() {
-	[ "$1" -eq 255 ] && grep -q '^server DISCONNECT EVENT' server && grep -q '^rdma_get_cm_event: Bad file descriptor' server
+	[ "$1" -eq 255 ] && grep -q ' DISCONNECT EVENT' "$2" && grep -q '^rdma_get_cm_event: Bad file descriptor' "$2"
 }
 
 # once SERVICE SERVER CLIENT. A service of the TCP port N of this machine, of which the device knows nothing, is tcp:N.
@@ -57,9 +58,9 @@ once() {
 	tcp:*) ready "${service#tcp:}" $pid ;;
 	*) within 20 served "$service" ;;
 	esac
-	timeout 30 "$BELFRY" exec --net $net $options $client_options -- $client >out 2>&1 || code=$?
+	timeout 30 "$BELFRY" exec --net $net $options $client_options -- $client >out 2>&1 || late_thread $? out || code=1
 	[ $code -eq 0 ] || { echo "the client ended with $code" >>out && kill $pid 2>/dev/null; }
-	wait $pid || late_thread $? || { echo "the server does not end well" >>out && code=1; }
+	wait $pid || late_thread $? server || { echo "the server does not end well" >>out && code=1; }
 	within 5 not served "$service" || { echo "the service is still there" >>out && code=1; }
 	return $code
 }
