@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_ll_exchange *x = bf_ll_exchange_of(r->rules, e);
+	const struct bf_ll_exchange *x = bf_ll_exchange_of(r->rules, e, 0);
 	struct bf_finding *f;
 
 	if (!x || !x->messages || x->qpn == x->count_qpn)

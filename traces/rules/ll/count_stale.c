@@ -2,21 +2,23 @@
 
 #include "traces/rules/ll/ll.h"
 
-/* An earlier round's count: exchanges take the two halves of the buffer in turns, dispatch and combine alike. */
+/* An earlier round's count in the same set of buffers: with a combine in each round, a kernel has the same in all. */
 static bool was_there(struct bf_rules *r, const struct bf_seen *e, int32_t value)
 {
-	const struct bf_ll_exchange *x;
+	const uint32_t step = bf_ll_combines(r) ? 1 : 2;
 
-	for (uint32_t i = 0; (x = bf_ll_exchange_at(r, i)) != NULL; i++)
-		if (x->counted && x->value == value && x->dst == e->pe && x->src == e->ll_recv.src &&
-		    x->expert == e->ll_recv.expert && x->phase == e->ll_recv.phase && x->round < e->ll_recv.round)
+	for (uint32_t before = step; before < BF_LL_ROUNDS; before += step) {
+		const struct bf_ll_exchange *x = bf_ll_exchange_of(r, e, before);
+
+		if (x && x->counted && x->value == value)
 			return true;
+	}
 	return false;
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_ll_exchange *x = bf_ll_exchange_of(r->rules, e);
+	const struct bf_ll_exchange *x = bf_ll_exchange_of(r->rules, e, 0);
 	const int32_t value = (int32_t)e->ll_recv.value;
 	struct bf_finding *f;
 

@@ -38,10 +38,10 @@ static const struct bf_ll_exchange *first_untaken(struct bf_rules *r, const stru
 	struct bf_pe_set lacks = { 0 };
 
 	*more = 0;
-	for (uint32_t i = 0; (x = bf_ll_exchange_at(r, i)) != NULL; i++)
+	for (x = NULL; (x = bf_ll_exchange_next(r, x)) != NULL;)
 		if (x->counted && !x->taken && !arrived(r, x))
 			bf_pe_set_add(&lacks, x->dst);
-	for (uint32_t i = 0; (x = bf_ll_exchange_at(r, i)) != NULL; i++) {
+	for (x = NULL; (x = bf_ll_exchange_next(r, x)) != NULL;) {
 		if (!x->counted || x->taken || !bf_pe_set_has(&s->waits, x->dst) || bf_pe_set_has(&lacks, x->dst))
 			continue;
 		if (first)

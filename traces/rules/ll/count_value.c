@@ -7,7 +7,7 @@ static void end(struct bf_rule_run *r, bool complete)
 {
 	const struct bf_ll_exchange *x;
 
-	for (uint32_t i = 0; complete && (x = bf_ll_exchange_at(r->rules, i)) != NULL; i++) {
+	for (x = NULL; complete && (x = bf_ll_exchange_next(r->rules, x)) != NULL;) {
 		struct bf_seen e = { .actor = x->count_actor, .time_ps = x->count_ps, .number = x->count_record };
 		struct bf_finding *f;
 

@@ -3,12 +3,11 @@
 
 #include <stdlib.h>
 
-#define ROUNDS 4u
-
 /* Open addressing; never more than half full. */
 struct run {
 	struct bf_ll_exchange *table;
 	uint32_t cap, n;
+	bool combines;
 };
 
 const char *bf_ll_kernel(uint64_t phase)
@@ -19,7 +18,7 @@ const char *bf_ll_kernel(uint64_t phase)
 static uint32_t place(const struct run *run, const struct bf_ll_exchange *x)
 {
 	const uint64_t h = ((uint64_t)x->src << 40 ^ (uint64_t)x->dst << 20 ^ (uint64_t)x->expert << 3 ^
-			    (uint64_t)(x->round % ROUNDS) << 1 ^ x->phase) *
+			    (uint64_t)(x->round % BF_LL_ROUNDS) << 1 ^ x->phase) *
 			   0x9e3779b97f4a7c15ull;
 
 	return (uint32_t)(h >> 33) & (run->cap - 1);
@@ -31,14 +30,14 @@ static struct bf_ll_exchange *slot(const struct run *run, const struct bf_ll_exc
 		struct bf_ll_exchange *x = &run->table[i];
 
 		if (!x->used || (x->src == key->src && x->dst == key->dst && x->expert == key->expert &&
-				 x->phase == key->phase && x->round % ROUNDS == key->round % ROUNDS))
+				 x->phase == key->phase && x->round % BF_LL_ROUNDS == key->round % BF_LL_ROUNDS))
 			return x;
 	}
 }
 
 static bool grow(struct run *run)
 {
-	struct run grown = { .cap = run->cap ? run->cap * 2 : 1024, .n = run->n };
+	struct run grown = { .cap = run->cap ? run->cap * 2 : 1024, .n = run->n, .combines = run->combines };
 
 	grown.table = calloc(grown.cap, sizeof(*grown.table));
 	if (!grown.table)
@@ -88,22 +87,31 @@ static struct bf_ll_exchange *make(struct run *run, const struct bf_seen *e)
 	return x;
 }
 
-const struct bf_ll_exchange *bf_ll_exchange_of(struct bf_rules *r, const struct bf_seen *e)
+const struct bf_ll_exchange *bf_ll_exchange_of(struct bf_rules *r, const struct bf_seen *e, uint32_t before)
 {
 	const struct run *run = bf_rule_run_facts(r, &bf_rules_ll);
-	const struct bf_ll_exchange key = key_of(e), *x = run->cap ? slot(run, &key) : NULL;
+	struct bf_ll_exchange key = key_of(e), *x;
 
-	return x && x->used && x->round == key.round ? x : NULL;
+	if (!run->cap || key.round < before)
+		return NULL;
+	key.round -= before;
+	x = slot(run, &key);
+	return x->used && x->round == key.round ? x : NULL;
 }
 
-const struct bf_ll_exchange *bf_ll_exchange_at(struct bf_rules *r, uint32_t i)
+const struct bf_ll_exchange *bf_ll_exchange_next(struct bf_rules *r, const struct bf_ll_exchange *x)
 {
 	const struct run *run = bf_rule_run_facts(r, &bf_rules_ll);
 
-	for (uint32_t k = 0; k < run->cap; k++)
-		if (run->table[k].used && i-- == 0)
-			return &run->table[k];
+	for (x = x ? x + 1 : run->table; x && x < run->table + run->cap; x++)
+		if (x->used)
+			return x;
 	return NULL;
+}
+
+bool bf_ll_combines(struct bf_rules *r)
+{
+	return ((const struct run *)bf_rule_run_facts(r, &bf_rules_ll))->combines;
 }
 
 static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
@@ -111,6 +119,8 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 	struct bf_ll_exchange *x = make(facts, e);
 
 	(void)r;
+	if (x && x->phase)
+		((struct run *)facts)->combines = true;
 	if (x && e->kind == BF_SEEN_ll_send) {
 		x->messages++;
 		x->qpn = (uint32_t)e->ll_send.qpn;

@@ -1,12 +1,14 @@
 /*
  * Facts about DeepEP's low-latency exchange: for each count that a PE sends to a receiver, the messages it stands for.
- * Of each sender, receiver and expert the last four rounds are known; buffers alternate, so no kernel looks further
- * back.
+ * Of each sender, receiver and expert the last BF_LL_ROUNDS rounds are known; buffers alternate, so no kernel looks
+ * further back.
  */
 #ifndef BELFRY_TRACES_RULES_LL_LL_H
 #define BELFRY_TRACES_RULES_LL_LL_H
 
 #include "traces/rules/rule.h"
+
+#define BF_LL_ROUNDS 4u
 
 /* What one PE sends to another for (dispatch) or from (combine) one expert in one round. */
 struct bf_ll_exchange {
@@ -24,12 +26,17 @@ struct bf_ll_exchange {
 
 extern const struct bf_rule_family bf_rules_ll;
 
-/* What a record of a message or count (`src` is who said it), or of a receiver, is about; NULL: nothing is known of it.
+/*
+ * What a record of a message or count (`src` is who said it), or of a receiver, is about, or the same `before` rounds
+ * earlier; NULL: nothing is known of it.
  */
-const struct bf_ll_exchange *bf_ll_exchange_of(struct bf_rules *r, const struct bf_seen *e);
+const struct bf_ll_exchange *bf_ll_exchange_of(struct bf_rules *r, const struct bf_seen *e, uint32_t before);
 
-/* All that are known, for the end; NULL past the last. */
-const struct bf_ll_exchange *bf_ll_exchange_at(struct bf_rules *r, uint32_t i);
+/* All that are known, one after the other: the first behind NULL; NULL behind the last. */
+const struct bf_ll_exchange *bf_ll_exchange_next(struct bf_rules *r, const struct bf_ll_exchange *x);
+
+/* Whether there was a combine. Each kernel takes the other set of buffers. */
+bool bf_ll_combines(struct bf_rules *r);
 
 const char *bf_ll_kernel(uint64_t phase); /* "dispatch", "combine" */
 
