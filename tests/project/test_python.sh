@@ -1,9 +1,7 @@
 #!/bin/sh
-# The Python package against the shared library of this build: the layouts that it declares are the compiler's, and what
-# it says of traces is what the program says. The example of docs/embedding.md runs, too.
+# The Python package: the layouts that it declares are the compiler's (in every build) and, where this build has a shared
+# library, what it says of traces is what the program says. The example of docs/embedding.md runs, too.
 set -eu
-library=$(find "$BELFRY_BUILD_DIR" -maxdepth 1 -name 'libbelfry.so' | head -n 1)
-[ -n "$library" ] || { echo "skipped: no shared library; configure with -DBUILD_SHARED_LIBS=ON"; exit 77; }
 python=
 for p in python3 /usr/bin/python3; do
 	[ -n "$python" ] || ! "$p" -c 'import cffi' 2>/dev/null || python=$p
@@ -12,23 +10,13 @@ done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export BELFRY_LIBRARY="$library" PYTHONPATH="$BELFRY_SOURCE_DIR/tools/python" PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE=1
 cd "$work"
-# A sanitized library wants its runtime to be there before it. Python itself leaks what it likes.
-case $(sed -n 's/^BELFRY_SANITIZE:[A-Z]*=//p' "$BELFRY_BUILD_DIR/CMakeCache.txt") in
-*address*)
-	runtime=$(clang -print-file-name="libclang_rt.asan-$(uname -m).so")
-	export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"
-	;;
-esac
-py() {
-	${runtime:+env LD_PRELOAD="$runtime"} "$python" "$@"
-}
 
 # Every struct that is declared in Python, as the C compiler lays it out.
-py - <<'PY'
+PYTHONPATH="$BELFRY_SOURCE_DIR/tools/python/belfry" "$python" - <<'PY'
 import re
-from belfry._library import ffi
+from _declarations import ffi
 
 lines = []
 for name in ("bf_error", "bf_rec_field", "bf_rec_schema", "bf_trace_record", "bf_trace_meta_entry", "bf_rule_about",
@@ -42,6 +30,21 @@ assert len(lines) > 60
 open("layout.c", "w").write("#include <drivers/belfry.h>\n" + "\n".join(lines) + "\n")
 PY
 "${CC:-cc}" -std=c17 -D_GNU_SOURCE -I "$BELFRY_SOURCE_DIR" -fsyntax-only layout.c
+
+library=$(find "$BELFRY_BUILD_DIR" -maxdepth 1 -name 'libbelfry.so' | head -n 1)
+[ -n "$library" ] || { echo "skipped: no shared library; configure with -DBUILD_SHARED_LIBS=ON"; exit 77; }
+export BELFRY_LIBRARY="$library" PYTHONPATH="$BELFRY_SOURCE_DIR/tools/python"
+
+# A sanitized library wants its runtime to be there before it. Python itself leaks what it likes.
+case $(sed -n 's/^BELFRY_SANITIZE:[A-Z]*=//p' "$BELFRY_BUILD_DIR/CMakeCache.txt") in
+*address*)
+	runtime=$(clang -print-file-name="libclang_rt.asan-$(uname -m).so")
+	export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"
+	;;
+esac
+py() {
+	${runtime:+env LD_PRELOAD="$runtime"} "$python" "$@"
+}
 
 "$BELFRY" run ibgda-put --messages 200 --trace good.bft >out
 "$BELFRY" run ibgda-put --messages 200 --trace good.jsonl >out
