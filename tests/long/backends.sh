@@ -1,18 +1,18 @@
 #!/bin/bash
 # Every workload on every backend that this machine has or can have, as one table: pass, FAIL, or "-" for what does not
 # apply, with the reasons below it. Backends mlx5 and rxe run on the device of `belfry exec`, through the system's
-# libmlx5 and libibverbs. Three guests of the lab have the rest, half a minute in all once their images are made:
-# Linux's soft-RoCE for rxe, QEMU's NVMe controller for vfio, and for serve our controller, which the guest's kernel finds
-# behind QEMU. Without a lab their columns say so. The exit code is 1 when something failed.
+# libmlx5 and libibverbs. With --lab three guests have the rest: Linux's soft-RoCE for rxe, QEMU's NVMe controller for
+# vfio, and for serve our controller, which the guest's kernel finds behind QEMU. (lab_rxe.sh, lab_vfio.sh and lab_serve.sh
+# run the same in such guests.) Without them their columns say so. The exit code is 1 when something failed.
 #
-#	BELFRY=build/release/tools/belfry tests/long/backends.sh [--no-lab] [--csv]
+#	BELFRY=build/release/tools/belfry tests/long/backends.sh [--lab] [--csv]
 set -u
-guests=true csv=false
+guests=false csv=false
 for option; do
 	case $option in
-	--no-lab) guests=false ;;
+	--lab) guests=true ;;
 	--csv) csv=true ;;
-	*) echo "usage: backends.sh [--no-lab] [--csv]" >&2; exit 2 ;;
+	*) echo "usage: backends.sh [--lab] [--csv]" >&2; exit 2 ;;
 	esac
 done
 : "${BELFRY_SOURCE_DIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
@@ -70,7 +70,7 @@ run_guests() {
 }
 
 open_lab() {
-	no_lab="the guests were not wanted (--no-lab)"
+	no_lab="no guest was wanted (--lab)"
 	$guests || return
 	(need_images vfio rxe) >"$work/images" && run_guests >"$work/guests" 2>&1 && return
 	no_lab=$(sed 's/^SKIPPED lab: //' "$work/images")

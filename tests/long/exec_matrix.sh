@@ -9,7 +9,8 @@
 set -u
 . "$(dirname "$0")/../exec.sh"
 BELFRY=$(realpath "${BELFRY:-build/release/tools/belfry}")
-only=${1:-.} alike='lat all sizes|all sizes (trap|both ways)|MTU (512|1024|2048)|2 QPs|1 inline|220 inline|old post'
+only=${1:-.} alike='lat all sizes|all sizes (trap|both ways)|(read|send) bw all sizes|MTU (512|1024|2048)|(2|16) QPs|1 inline|220 inline|old post'
+alike+='|(read|atomic) bw (BlueFlame|RoCE v1|write ABI)|(uc|ud|srq) pingpong (BlueFlame|write ABI)|SRQ trap'
 [ $# -eq 0 ] || alike=none
 [ "$only" != --all ] || only=.
 work=$(mktemp -d)

@@ -6,10 +6,10 @@
 #
 #	BELFRY=build/release/tools/belfry BELFRY_SOURCE_DIR=. tests/long/lab_rxe.sh [OPERATIONS]
 #
-# OPERATIONS of each kind, MTU and loss in each direction; 100 if not given.
+# OPERATIONS of each kind, MTU and loss in each direction; 40 if not given.
 set -u
 . "$BELFRY_SOURCE_DIR/tests/long/guest/lab.sh"
-operations=${1-100}
+operations=${1-40}
 pair=$(dirname "$BELFRY")/../tests/wire_pair
 
 skip() {

@@ -84,8 +84,7 @@ truncate -s $((sectors * 512)) "$media"
 every_step
 behind_iommu
 own_hands
-variant serve-4096-byte-blocks "--lba 4096 --namespaces 2 --cmb 1M"
-variant serve-mapped-doorbells "--doorbells mmap"
+variant serve-4096-byte-blocks-mapped-doorbells "--lba 4096 --namespaces 2 --cmb 1M --doorbells mmap"
 variant serve-by-messages "" --private-memory
 server_killed
 verdict

@@ -57,7 +57,7 @@ for ordering in sc tso gpu adversarial; do
 		seed=$((seed + 1))
 	done
 done
-for seed in $(seq 1 10); do
+for seed in 1 2 3; do
 	for workload in put get amo; do
 		check ibgda-$workload --ordering gpu --seed "$seed" --pes 4 --nics 2 --backup --messages 150 --ack-timeout 4 \
 			--faults 'link-down on=nic1.0.p1 after=20us prob=0.01 count=2 delay=150us; link-down on=nic2.1.p1 after=120us delay=100us'
