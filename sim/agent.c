@@ -7,6 +7,7 @@
 
 #include "sim/agent_internal.h"
 #include "sim/coro.h"
+#include "sim/event_queue.h"
 #include "sim/pool.h"
 #include "sim/records_agent.h"
 #include "sim/where_internal.h"
@@ -121,10 +122,15 @@ static void finish(struct bf_agents *ags, struct bf_agent *a)
 	a->coro = NULL;
 }
 
-static struct bf_agent *next_in_line(struct bf_agents *ags)
+static struct bf_agent *next_in_line(struct bf_sim *sim)
 {
+	struct bf_agents *ags = sim->agents;
 	struct bf_agent *a = ags->line;
 
+	if (a && BF_UNLIKELY(sim->stopped) && ags->in_turn) { /* the others' turn comes when the run goes on */
+		bf_sim_at(sim, &a->wake, sim->now_ps);
+		a = NULL;
+	}
 	ags->running = a;
 	if (a) {
 		ags->line = a->wait->behind;
@@ -136,7 +142,7 @@ static struct bf_agent *next_in_line(struct bf_agents *ags)
 /* The one place where an agent stops running: the next in line takes its place, if there is one. */
 static void leave(struct bf_agent *a)
 {
-	struct bf_agent *next = next_in_line(a->sim->agents);
+	struct bf_agent *next = next_in_line(a->sim);
 
 	a->stack = (uintptr_t)__builtin_frame_address(0);
 	if (next)
@@ -145,14 +151,15 @@ static void leave(struct bf_agent *a)
 		bf_coro_leave(a->coro);
 }
 
-void bf_agents_run(struct bf_sim *sim, struct bf_agent *first)
+void bf_agents_run(struct bf_sim *sim, struct bf_agent *first, bool in_turn)
 {
 	struct bf_agents *ags = sim->agents;
 	struct bf_agent *a;
 
 	bf_view_update_slow(sim);
 	ags->line = first;
-	while ((a = next_in_line(ags))) {
+	ags->in_turn = in_turn;
+	while ((a = next_in_line(sim))) {
 		bf_coro_enter(a->coro);
 		/* Somebody of the line left with nobody behind him, or came to his end. */
 		if (ags->running)
@@ -169,8 +176,30 @@ static void wake(struct bf_event *ev)
 	__builtin_prefetch(a->view);
 	for (intptr_t at = -STACK_LINES_BELOW; at < STACK_LINES_ABOVE; at++)
 		__builtin_prefetch((const void *)(a->stack + (uintptr_t)at * BF_LINE), 1);
+	if (a->state != BF_AGENT_READY)
+		a->wait->behind = NULL;
+	bf_agents_run(a->sim, a, true);
+}
+
+/*
+ * A thread that has work to do is due at `when_ps`. Lanes of a warp that go in step have the same time one after the
+ * other: as long as nothing else is due between them, one event does for all.
+ */
+static void become_ready(struct bf_agent *a, uint64_t when_ps)
+{
+	struct bf_agents *ags = a->sim->agents;
+	struct bf_agent *due = ags->due;
+
+	a->state = BF_AGENT_READY;
 	a->wait->behind = NULL;
-	bf_agents_run(a->sim, a);
+	if (due && due->state == BF_AGENT_READY && due->wake.when == when_ps &&
+	    bf_queue_is_last(a->sim->queue, &due->wake)) {
+		ags->due_last->wait->behind = a;
+	} else {
+		bf_sim_at(a->sim, &a->wake, when_ps);
+		ags->due = a;
+	}
+	ags->due_last = a;
 }
 
 int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct bf_agent **out)
@@ -231,13 +260,12 @@ void bf_agent_sync(struct bf_agent *a)
 	assert(sim->agents->running == a);
 	/* Who stands in line behind this agent is due now: the clock may not go on without them. */
 	if (BF_LIKELY(local < bf_sim_next(sim) && local <= sim->run_until_ps && !sim->stopped) &&
-	    (local == sim->now_ps || !sim->agents->line)) {
+	    (!sim->agents->line || (local == sim->now_ps && !sim->agents->in_turn))) {
 		sim->now_ps = local;
 		a->charge_ps = 0;
 		return;
 	}
-	a->state = BF_AGENT_READY;
-	bf_sim_at(sim, &a->wake, local);
+	become_ready(a, local);
 	a->charge_ps = 0;
 	leave(a);
 }

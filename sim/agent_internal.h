@@ -41,7 +41,7 @@ struct bf_agent_wait {
 	uint64_t poll_ps;
 	uint64_t origin_ps;      /* polls happen at origin + k * poll */
 	uint64_t polled_ps;      /* when the last one that a write had caused happened */
-	struct bf_agent *behind; /* next in the line of bf_agents_run() */
+	struct bf_agent *behind; /* next in the line of bf_agents_run(), or in the one that begins with it */
 	/* Writes what the bare text cannot say; NULL: nothing to add. Returns the length as snprintf() does. */
 	bf_agent_describe_fn *describe;
 	void *describe_arg;
@@ -55,6 +55,9 @@ struct bf_agents {
 	struct bf_agent *first, **last; /* all, in order of creation */
 	struct bf_agent *running;       /* whose code runs right now; NULL in an event of a model */
 	struct bf_agent *line;          /* who runs next, in this same event; linked by wait->behind */
+	bool in_turn;                   /* each in the line was due on its own: who syncs goes behind them all */
+	/* The last to be scheduled by bf_agent_sync(), and who stands behind it at the end of its line. */
+	struct bf_agent *due, *due_last;
 	uint32_t count, alive;
 	struct bf_watch_bucket *bucket; /* by line; looked up, never walked, so that addresses decide nothing */
 	uint32_t bucket_bits, watches;
@@ -78,9 +81,9 @@ void bf_agent_wake_at(struct bf_agent *a, uint64_t when_ps);
 
 /*
  * In an event, at or after the local times at which they fell asleep: runs the agents of a list that is linked by
- * wait->behind, one after the other, each until it leaves.
+ * wait->behind, one after the other, each until it leaves. `in_turn`: as if each had an event of its own.
  */
-void bf_agents_run(struct bf_sim *sim, struct bf_agent *first);
+void bf_agents_run(struct bf_sim *sim, struct bf_agent *first, bool in_turn);
 
 /* Local time of the running agent, or the clock. */
 uint64_t bf_agents_now(const struct bf_sim *sim);

@@ -75,6 +75,7 @@ static size_t stack_room(const struct bf_coro *co)
 #if BF_CORO_ASM
 
 void bf_coro_switch(void **save, void *load);
+void bf_coro_pass(void **save, void *load);
 void bf_coro_start(void);
 
 static void run(void *arg)
@@ -86,7 +87,7 @@ static void run(void *arg)
 	bf_coro_switch(&co->sp, co->caller_sp);
 }
 
-/* The frame that bf_coro_switch() pops: control words, saved registers, return address. */
+/* The frame that a switch pops: control words, saved registers, return address. */
 static void first_frame(struct bf_coro *co)
 {
 	uint64_t *top = (uint64_t *)(void *)(stack_bottom(co) + stack_room(co));
@@ -134,7 +135,7 @@ void bf_coro_hand_over(struct bf_coro *co, struct bf_coro *to)
 {
 	assert(!to->finished);
 	to->caller_sp = co->caller_sp;
-	bf_coro_switch(&co->sp, to->sp);
+	bf_coro_pass(&co->sp, to->sp);
 }
 
 #else

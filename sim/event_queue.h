@@ -19,7 +19,8 @@
  * the earliest event of a slot in disorder is the one case in which that time is lost; the slot is then sorted when
  * somebody asks (bf_queue_look()), and stays sorted while events are appended in order, as timers of one period are.
  *
- * Used through sim/event.h by everything except the simulation itself and its tests. No allocation. One thread.
+ * Used through sim/event.h by everything except the simulation itself, its agents and its tests. No allocation. One
+ * thread.
  */
 #ifndef BELFRY_SIM_EVENT_QUEUE_H
 #define BELFRY_SIM_EVENT_QUEUE_H
@@ -131,6 +132,14 @@ static inline void bf_queue_remove(struct bf_queue *q, struct bf_event *ev)
 		q->stale[level] |= 1ull << digit;
 	}
 	ev->when = BF_NEVER;
+}
+
+/* Whether no event of the same time was inserted after `ev`, which is pending. May say no where none was. */
+static inline bool bf_queue_is_last(const struct bf_queue *q, const struct bf_event *ev)
+{
+	const uint32_t level = bf_queue_level(ev->when ^ q->base);
+
+	return q->slot[level][bf_queue_digit(ev->when, level)].tail == &ev->next;
 }
 
 /* Time of the earliest event, BF_NEVER when there is none, 0 when its slot is stale. */

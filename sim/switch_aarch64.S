@@ -1,19 +1,16 @@
 /*
  * void bf_coro_switch(void **save, void *load)
+ * void bf_coro_pass(void **save, void *load)
  *
  * Parks the running stack in *save and goes on with the stack `load`. Callee-saved by the AAPCS64 ("Register use"):
  * x19-x28, the frame pair x29 and x30, and the low halves of v8-v15; the control register fpcr rides along as mxcsr
- * does on x86-64. sim/coro.c builds a first frame of the same shape.
+ * does on x86-64. sim/coro.c builds a first frame of the same shape. The two differ in what they tell the predictor of
+ * return addresses, as on x86-64.
  */
 #include "sim/coro_arch_internal.h"
 
 #if BF_CORO_AARCH64
-	.text
-	.globl bf_coro_switch
-	.hidden bf_coro_switch
-	.type bf_coro_switch, %function
-	.p2align 4
-bf_coro_switch:
+	.macro park_and_load
 	sub sp, sp, #176
 	stp x19, x20, [sp, #0]
 	stp x21, x22, [sp, #16]
@@ -46,8 +43,26 @@ bf_coro_switch:
 	ldp d12, d13, [sp, #128]
 	ldp d14, d15, [sp, #144]
 	add sp, sp, #176
+	.endm
+
+	.text
+	.globl bf_coro_switch
+	.hidden bf_coro_switch
+	.type bf_coro_switch, %function
+	.p2align 4
+bf_coro_switch:
+	park_and_load
 	br x30
 	.size bf_coro_switch, . - bf_coro_switch
+
+	.globl bf_coro_pass
+	.hidden bf_coro_pass
+	.type bf_coro_pass, %function
+	.p2align 4
+bf_coro_pass:
+	park_and_load
+	ret
+	.size bf_coro_pass, . - bf_coro_pass
 
 /* First thing on a new stack: x19 holds the function, x20 its argument. It never returns. */
 	.globl bf_coro_start

@@ -53,7 +53,7 @@ static void depart(struct bf_event *ev)
 		end = &(*end)->wait->behind;
 	}
 	*end = NULL;
-	bf_agents_run(t->sim, first);
+	bf_agents_run(t->sim, first, false);
 }
 
 int bf_team_create(struct bf_sim *sim, uint32_t n, const char *name, struct bf_team **out)

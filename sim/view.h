@@ -121,7 +121,7 @@ static BF_ALWAYS_INLINE void bf_load(struct bf_agent *a, const void *p, void *da
 	a->charge_ps += a->view->cost->load;
 	if (sem != BF_WEAK)
 		bf_agent_sync(a);
-	if (BF_UNLIKELY(a->sim->slow)) {
+	if (BF_UNLIKELY(a->sim->slow & ~BF_SLOW_WATCH)) {
 		bf_load_slow(a, p, data, len, sem, scope);
 		return;
 	}
