@@ -60,6 +60,7 @@ struct bf_ring {
 	struct bf_rule_queue *queue; /* whose it is */
 	uint64_t va;
 	uint32_t bytes, entries;   /* of an entry; how many */
+	uint32_t number;           /* its maker's own */
 	struct bf_sample *samples; /* two for each entry: the last one, the one before; NULL: an area */
 	struct bf_ring *next;      /* of all */
 };

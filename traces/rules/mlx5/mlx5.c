@@ -10,6 +10,7 @@
 #include "sim/bytes.h"
 #include "sim/mem.h"
 #include "traces/rules/mlx5/far.h"
+#include "traces/rules/mlx5/polls.h"
 
 #define READS 64u
 #define FENCES 1024u
@@ -32,6 +33,7 @@ struct run {
 	uint32_t nreads;
 	struct fence fences[FENCES];
 	uint64_t started, ended; /* threads */
+	struct bf_mlx5_polls polls;
 	uint32_t widest; /* scope of all fences: threads that leave the posting to others fence for their block only */
 };
 
@@ -75,6 +77,13 @@ bool bf_mlx5_fences_in_block(struct bf_rules *r, uint32_t actor, uint64_t record
 	return run->widest == 0 && f->actor == actor && f->record > record;
 }
 
+const struct bf_mlx5_polls *bf_mlx5_polls_of(struct bf_rules *r)
+{
+	const struct run *run = bf_rule_run_facts(r, &bf_rules_mlx5);
+
+	return &run->polls;
+}
+
 bool bf_mlx5_all_ended(struct bf_rules *r)
 {
 	const struct run *run = bf_rule_run_facts(r, &bf_rules_mlx5);
@@ -115,6 +124,7 @@ static void set_depth(struct bf_mlx5_queue *q, uint64_t depth)
 static void find_ring(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
 {
 	const uint64_t index = e->ibgda_build.index;
+	uint64_t at;
 
 	for (uint32_t back = 0; back < 64; back++) {
 		const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), back);
@@ -124,8 +134,10 @@ static void find_ring(struct bf_rules *r, struct bf_mlx5_queue *q, const struct 
 		if (s->actor != e->actor || s->len < 8 || s->va % BF_MLX5_WQEBB != 0 ||
 		    bf_get_be24(s->bytes + 4) != e->queue->number || bf_get_be16(s->bytes + 1) != (uint16_t)index)
 			continue;
-		q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, e->queue, s->va - index % q->depth * BF_MLX5_WQEBB,
-					 BF_MLX5_WQEBB, q->depth);
+		q->assumed = false;
+		at = s->va - index % q->depth * BF_MLX5_WQEBB;
+		if (!q->ring || q->ring->va != at || q->ring->entries != q->depth)
+			q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, e->queue, at, BF_MLX5_WQEBB, q->depth);
 		return;
 	}
 }
@@ -145,10 +157,27 @@ static bool rang_before(const struct bf_stores *stores, const struct bf_store *r
 	return false;
 }
 
+/*
+ * The index stands in bytes 0-1, where the NIC looks at bytes 2-3: as a number of the CPU it is one that could come
+ * next, and as it stands it is none.
+ */
+static bool is_swapped(const struct bf_mlx5_queue *q, const struct bf_store *s)
+{
+	const uint16_t meant = bf_get_le16(s->bytes), ahead = (uint16_t)(meant - q->fetched);
+	const uint16_t as_is = (uint16_t)-q->fetched;
+
+	return !bf_get_be16(s->bytes + 2) && meant && q->depth && ahead && ahead <= q->depth &&
+	       (!as_is || as_is > q->depth);
+}
+
 static void note_dbrec_store(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_store *s)
 {
 	struct bf_mlx5_dbrec_store d = { .store = *s, .value = bf_get_be16(s->bytes + 2), .set = true };
 
+	if (!q->swapped.set && is_swapped(q, s)) {
+		q->swapped = d;
+		q->swapped.value = bf_get_le16(s->bytes);
+	}
 	if (!q->after.set) {
 		q->after = d;
 		q->after.rang_before = rang_before(bf_rule_stores(r), s, d.value);
@@ -189,6 +218,48 @@ static void find_dbrec(struct bf_rules *r, struct bf_mlx5_queue *q, const struct
 	}
 }
 
+/* A driver that says nothing of its entries has its ring where the device knows it to be. */
+static void assume_ring(struct bf_rules *r, struct bf_rule_queue *queue)
+{
+	struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+
+	if (!q->sq || !q->depth || (q->ring && q->ring->va == q->sq && q->ring->entries == q->depth))
+		return;
+	q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, queue, q->sq, BF_MLX5_WQEBB, q->depth);
+	q->assumed = true;
+}
+
+/*
+ * A store into the first eight bytes of a block. With the second four of them a control segment is whole: it has the
+ * queue pair's number and an index that belongs there, which other bytes of an entry hardly have.
+ */
+static void note_laid(struct bf_rules *r, const struct bf_store *s)
+{
+	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), s->va);
+	struct bf_rule_queue *queue = ring ? ring->queue : NULL;
+	struct bf_mlx5_slot *slot;
+	struct bf_mlx5_queue *q;
+	const uint8_t *qpn;
+	uint64_t place;
+
+	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->ring != ring || !bf_mlx5_of(queue)->slots)
+		return;
+	q = bf_mlx5_of(queue);
+	place = (s->va - ring->va) / BF_MLX5_WQEBB % q->depth;
+	slot = &q->slots[place];
+	if (s->va % 8 == 0 && s->len >= 4)
+		slot->begun = bf_get_be32(s->bytes);
+	qpn = s->va % 8 == 4 ? s->bytes : s->len >= 8 ? s->bytes + 4 : NULL;
+	if (!qpn || s->len < 4 || bf_get_be24(qpn) != queue->number || (slot->begun >> 8 & (q->depth - 1)) != place)
+		return;
+	slot->laid = (slot->begun >> 8 & 0xffff) + 1;
+	q->laid = (struct bf_mlx5_laid){ .index = q->done + (uint16_t)((slot->laid - 1) - (uint16_t)q->done),
+					 .at_ps = s->issued_ps,
+					 .record = s->record,
+					 .actor = s->actor };
+	bf_rule_notice(r, BF_MLX5_TO_ENTRY);
+}
+
 /* ---- entries ---- */
 
 static void note_build(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
@@ -198,7 +269,7 @@ static void note_build(struct bf_rules *r, struct bf_mlx5_queue *q, const struct
 	q->driver_speaks = true;
 	if (!q->depth)
 		return;
-	if (!q->ring)
+	if (!q->ring || (q->assumed && !q->dbrec.set))
 		find_ring(r, q, e);
 	slot = &q->slots[e->ibgda_build.index % q->depth];
 	slot->built[1] = slot->built[0];
@@ -340,9 +411,6 @@ static void note_dbrec(struct bf_rules *r, const struct run *run, struct bf_mlx5
 	q->dbrec.doorbell = (uint16_t)e->dbrec.doorbell;
 	if (d && !q->dbrec_ring)
 		learn_dbrec(r, e->queue, d->va);
-	/* Fetches follow. A driver that says nothing of its entries has its ring where the device knows it to be. */
-	if (!q->ring && q->sq && q->depth)
-		q->ring = bf_stores_ring(bf_rule_stores(r), NULL, e->queue, q->sq, BF_MLX5_WQEBB, q->depth);
 	/* What was visible when the device looked is seen; a store that was in a buffer then is still to come. */
 	if (q->after.set && (int16_t)(q->after.value - q->dbrec.producer) <= 0)
 		q->after.set = false;
@@ -441,7 +509,7 @@ static void note_cqe(struct bf_mlx5_queue *q, const struct bf_seen *e)
 	}
 }
 
-static void note_config(struct bf_mlx5_queue *q, const struct bf_seen *e)
+static void note_config(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
 {
 	if (e->kind == BF_SEEN_capture_qp) {
 		q->send_cqn = (uint32_t)e->capture_qp.send_cqn;
@@ -450,11 +518,12 @@ static void note_config(struct bf_mlx5_queue *q, const struct bf_seen *e)
 	} else {
 		/* A number that is given out again names another queue. */
 		free(q->slots);
-		*q = (struct bf_mlx5_queue){ .ring = q->ring, .dbrec_ring = q->dbrec_ring };
+		*q = (struct bf_mlx5_queue){ .ring = q->ring, .dbrec_ring = q->dbrec_ring, .assumed = q->assumed };
 		q->send_cqn = (uint32_t)e->qp_config.send_cqn;
 		q->pd = (uint32_t)e->qp_config.pd;
 		q->sq = e->qp_config.sq;
 		set_depth(q, e->qp_config.sq_wqebbs);
+		assume_ring(r, e->queue);
 	}
 	q->configured = true;
 }
@@ -480,7 +549,7 @@ static void note_path(struct bf_mlx5_queue *q, const struct bf_seen *e)
  */
 static void begin_at(struct bf_mlx5_queue *q, uint64_t index)
 {
-	q->fetched = q->done = q->polled = q->posted = q->published = q->reserved = index;
+	q->seen_done = q->fetched = q->done = q->polled = q->posted = q->published = q->reserved = index;
 }
 
 static void note_reset(struct bf_mlx5_queue *q)
@@ -557,7 +626,7 @@ static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_
 		break;
 	case BF_SEEN_qp_config:
 	case BF_SEEN_capture_qp:
-		note_config(q, e);
+		note_config(r, q, e);
 		break;
 	case BF_SEEN_qp_path:
 		note_path(q, e);
@@ -580,6 +649,18 @@ static void note_move(struct bf_rules *r, const struct bf_seen *e)
 		bf_mlx5_of(to)->moved = false;
 }
 
+/* A doorbell carries the number of its queue pair in bytes 4-6, like a control segment. */
+static void note_rung(struct bf_rules *r, const struct bf_seen *e)
+{
+	struct bf_rule_queue *queue;
+
+	if (e->tail_len != 8 || e->mmio_store.va % BF_PAGE != BF_MLX5_UAR_BF)
+		return;
+	queue = bf_rule_queue(r, &bf_rules_mlx5, e->pe, bf_get_be24(e->tail + 4), false);
+	if (queue)
+		bf_mlx5_of(queue)->rung = true;
+}
+
 static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 {
 	struct run *run = facts;
@@ -587,8 +668,19 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 	struct bf_mlx5_queue *q;
 
 	switch (e->kind) {
+	case BF_SEEN_mmio_store:
+		note_rung(r, e);
+		break;
 	case BF_SEEN_store:
-		q = e->store.len == 4 ? dbrec_at(r, e->store.va) : NULL;
+		if (e->store.va % BF_MLX5_WQEBB < 8) {
+			s = bf_stores_recent(bf_rule_stores(r), 0);
+			if (s)
+				note_laid(r, s);
+		}
+		if (e->store.len != 4)
+			break;
+		bf_mlx5_note_polls(r, &run->polls, e);
+		q = dbrec_at(r, e->store.va);
 		s = q ? bf_stores_recent(bf_rule_stores(r), 0) : NULL;
 		if (!s)
 			break;
@@ -604,6 +696,12 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		show_dbrec_store(&q->after, s);
 		show_dbrec_store(&q->most, s);
 		break;
+	case BF_SEEN_cq_config:
+	case BF_SEEN_load:
+	case BF_SEEN_agent_wait:
+	case BF_SEEN_agent_wake:
+		bf_mlx5_note_polls(r, &run->polls, e);
+		break;
 	case BF_SEEN_fence:
 		note_fence(r, run, e);
 		break;
@@ -612,6 +710,7 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		break;
 	case BF_SEEN_agent_end:
 		run->ended++;
+		bf_mlx5_note_polls(r, &run->polls, e);
 		break;
 	case BF_SEEN_dma_read:
 		note_read(run, e);
@@ -622,6 +721,8 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 	default:
 		if (e->queue)
 			on_queue(r, run, e);
+		if (e->kind == BF_SEEN_cqe)
+			bf_mlx5_note_polls(r, &run->polls, e);
 		break;
 	}
 }
@@ -634,6 +735,11 @@ static bool left(const void *facts)
 static void forget(void *facts)
 {
 	free(((struct bf_mlx5_queue *)facts)->slots);
+}
+
+static void forget_run(void *facts)
+{
+	bf_mlx5_forget_polls(&((struct run *)facts)->polls);
 }
 
 /* clang-format off */
@@ -650,7 +756,7 @@ static void forget(void *facts)
 	R(no_quiet) R(dbrec_unfenced) R(remote_invalid) R(remote_operation) R(peer_state)                         \
 	R(peer_psn) R(peer_gone) R(error_completion) R(timeout_pending) R(command_refused) R(no_timeout) R(request_refused)                           \
 	R(ring_overlap) R(ring_view) R(dbrec_view)                                                                    \
-	R(sharing) R(cqe_not_asked) R(signal_passes)
+	R(sharing) R(cqe_not_asked) R(signal_passes) R(entry_unseen) R(dbrec_endian) R(cqe_owner) R(weak_poll)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;
@@ -661,19 +767,50 @@ static const struct bf_rule *const rules[] = { BF_MLX5_RULES(LIST) NULL };
 static const uint16_t signs[] = { BF_SEEN_wqe_fetch, BF_SEEN_qp_config, BF_SEEN_ibgda_build, BF_SEEN_capture_wqe, 0 };
 
 static const uint16_t records[] = {
-	BF_SEEN_agent_start,   BF_SEEN_agent_end,     BF_SEEN_store,
-	BF_SEEN_store_visible, BF_SEEN_fence,         BF_SEEN_dma_read,
-	BF_SEEN_doorbell,      BF_SEEN_wqe_fetch,     BF_SEEN_wqe_start,
-	BF_SEEN_wqe_done,      BF_SEEN_cqe,           BF_SEEN_qp_state,
-	BF_SEEN_mkey_error,    BF_SEEN_qp_error,      BF_SEEN_retransmit,
-	BF_SEEN_dbrec,         BF_SEEN_rx_drop,       BF_SEEN_request_done,
-	BF_SEEN_nak_sent,      BF_SEEN_qp_config,     BF_SEEN_qp_path,
-	BF_SEEN_ibgda_reserve, BF_SEEN_ibgda_build,   BF_SEEN_ibgda_publish,
-	BF_SEEN_ibgda_post,    BF_SEEN_ibgda_poll,    BF_SEEN_ibgda_quiet,
-	BF_SEEN_ibgda_handoff, BF_SEEN_ibgda_consume, BF_SEEN_ibgda_astray,
-	BF_SEEN_ibgda_result,  BF_SEEN_ibgda_ibuf,    BF_SEEN_dc_wqe,
-	BF_SEEN_ibgda_move,    BF_SEEN_capture_qp,    BF_SEEN_capture_doorbell,
-	BF_SEEN_capture_wqe,   BF_SEEN_gin_queue,     0,
+	BF_SEEN_agent_start,
+	BF_SEEN_agent_end,
+	BF_SEEN_store,
+	BF_SEEN_store_visible,
+	BF_SEEN_fence,
+	BF_SEEN_dma_read,
+	BF_SEEN_doorbell,
+	BF_SEEN_wqe_fetch,
+	BF_SEEN_wqe_start,
+	BF_SEEN_wqe_done,
+	BF_SEEN_cqe,
+	BF_SEEN_qp_state,
+	BF_SEEN_mkey_error,
+	BF_SEEN_qp_error,
+	BF_SEEN_retransmit,
+	BF_SEEN_dbrec,
+	BF_SEEN_rx_drop,
+	BF_SEEN_request_done,
+	BF_SEEN_nak_sent,
+	BF_SEEN_qp_config,
+	BF_SEEN_qp_path,
+	BF_SEEN_ibgda_reserve,
+	BF_SEEN_ibgda_build,
+	BF_SEEN_ibgda_publish,
+	BF_SEEN_ibgda_post,
+	BF_SEEN_ibgda_poll,
+	BF_SEEN_ibgda_quiet,
+	BF_SEEN_ibgda_handoff,
+	BF_SEEN_ibgda_consume,
+	BF_SEEN_ibgda_astray,
+	BF_SEEN_ibgda_result,
+	BF_SEEN_ibgda_ibuf,
+	BF_SEEN_dc_wqe,
+	BF_SEEN_ibgda_move,
+	BF_SEEN_mmio_store,
+	BF_SEEN_capture_qp,
+	BF_SEEN_capture_doorbell,
+	BF_SEEN_capture_wqe,
+	BF_SEEN_gin_queue,
+	BF_SEEN_load,
+	BF_SEEN_agent_wait,
+	BF_SEEN_agent_wake,
+	BF_SEEN_cq_config,
+	0,
 };
 
 const struct bf_rule_family bf_rules_mlx5 = {
@@ -688,4 +825,5 @@ const struct bf_rule_family bf_rules_mlx5 = {
 	.on = on,
 	.left = left,
 	.forget = forget,
+	.forget_run = forget_run,
 };

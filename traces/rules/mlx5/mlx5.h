@@ -31,11 +31,21 @@ struct bf_mlx5_slot {
 	 */
 	uint64_t reserved, first;
 	uint32_t reserver, count, times;
+	uint32_t begun; /* the first word of a control segment, as a store laid it here */
+	uint32_t laid;  /* index of the last entry that stores laid here, plus one; 0: none */
+};
+
+/* The last control segment that stores have laid into the ring, whoever made them. */
+struct bf_mlx5_laid {
+	uint64_t index, at_ps, record;
+	uint32_t actor;
 };
 
 /* What facts notice in a record. */
 enum {
-	BF_MLX5_TO_DBREC = 16, /* store, store_visible: its place is a doorbell record's index */
+	BF_MLX5_TO_DBREC = 16,   /* store, store_visible: its place is a doorbell record's index */
+	BF_MLX5_TO_ENTRY = 32,   /* store: it completes a control segment in the ring, bf_mlx5_queue.laid */
+	BF_MLX5_TOOK_EARLY = 64, /* store: more completions were taken than there are (polls.h) */
 };
 
 /* What was wrong with a fetched entry. */
@@ -80,8 +90,12 @@ struct bf_mlx5_queue {
 	uint64_t sq;                /* where the device has the ring; 0: not known */
 	struct bf_mlx5_slot *slots; /* owned */
 	uint32_t depth;
-	bool driver_speaks;              /* it says which entries it has built */
-	uint64_t fetched;                /* entries below have been fetched */
+	bool driver_speaks; /* it says which entries it has built */
+	bool assumed;       /* `ring` is what the device has, and the driver has not said otherwise */
+	bool rung;          /* a thread whose stores are recorded has rung for it */
+	struct bf_mlx5_laid laid;
+	uint64_t seen_done; /* entries below are complete, and some thread has seen their completions (polls.h) */
+	uint64_t fetched;   /* entries below have been fetched */
 	struct bf_mlx5_rule_fetch fetch; /* the last one */
 	/* The doorbell record as the device read it last. */
 	struct {
@@ -89,8 +103,9 @@ struct bf_mlx5_queue {
 		uint16_t producer, doorbell;
 		bool set;
 	} dbrec;
-	struct bf_mlx5_dbrec_store most;  /* the furthest index that was stored */
-	struct bf_mlx5_dbrec_store after; /* the first one that the device has not looked at since */
+	struct bf_mlx5_dbrec_store most;    /* the furthest index that was stored */
+	struct bf_mlx5_dbrec_store swapped; /* one whose bytes stand in the CPU's order; `value` is what was meant */
+	struct bf_mlx5_dbrec_store after;   /* the first one that the device has not looked at since */
 	/* How far the driver and the device have come. */
 	uint64_t reserved, reserved_ps, reserved_record, published, published_ps, published_record, posted, posted_ps,
 	    posted_record;

@@ -1,6 +1,6 @@
 #include <inttypes.h>
 
-#include "traces/rules/mlx5/mlx5.h"
+#include "traces/rules/mlx5/polls.h"
 
 /* Whatever the device does next: the entry that was there before is not complete. */
 static void on_build(struct bf_rule_run *r, const struct bf_seen *e)
@@ -22,12 +22,76 @@ static void on_build(struct bf_rule_run *r, const struct bf_seen *e)
 		       q->done);
 }
 
+/* The first entry that was laid over one whose completion nobody had seen. */
+struct state {
+	bool set;
+	struct bf_mlx5_laid laid;
+	uint64_t seen, done, done_ps;
+};
+
+/* By the stores of a driver that says nothing of its entries. */
+static void on_laid(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r->rules), e->store.va);
+	const struct bf_mlx5_queue *q = ring ? bf_mlx5_of(ring->queue) : NULL;
+	struct state *s = ring ? bf_rule_queue_state(r, ring->queue) : NULL;
+
+	/* One that is far ahead was laid again, or is no index. */
+	if (!q || s->set || q->driver_speaks || !q->configured || q->failed || q->error_syndrome ||
+	    q->laid.index < q->seen_done + q->depth || q->laid.index >= q->done + 2 * q->depth)
+		return;
+	*s = (struct state){ true, q->laid, q->seen_done, q->done, q->done_ps };
+}
+
+static void say_laid(struct bf_rule_run *r, struct bf_rule_queue *queue, const struct state *s)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	struct bf_finding *f = bf_rule_find(r, NULL, queue);
+
+	if (!f)
+		return;
+	f->found.at_ps = s->laid.at_ps;
+	bf_finding_since(f, s->laid.at_ps, s->laid.record);
+	bf_finding_index(f, s->laid.index);
+	bf_finding_say(f, "%s stored %s over WQE %" PRIu64 ", ", bf_rule_actor(r->rules, s->laid.actor),
+		       bf_mlx5_entry(queue, s->laid.index).text, s->laid.index - q->depth);
+	if (s->laid.index >= s->done + q->depth)
+		bf_finding_say(f,
+			       "which the device had not completed: the ring holds %" PRIu32
+			       ", and those below %" PRIu64 " were done",
+			       q->depth, s->done);
+	else
+		bf_finding_say(f,
+			       "whose completion nobody had looked at: the ring holds %" PRIu32
+			       ", and the driver knew of those below %" PRIu64
+			       "; the device happened to have done %" PRIu64,
+			       q->depth, s->seen, s->done);
+}
+
+/* Who polls by loads that are not recorded may know more than shows. */
+static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_polled_cq *cq = bf_mlx5_polled(bf_mlx5_polls_of(r->rules), queue, q->send_cqn);
+	const struct state *s = bf_rule_queue_state(r, queue);
+
+	(void)complete;
+	if (s->set && (s->laid.index >= s->done + q->depth || (cq && cq->loads)))
+		say_laid(r, queue, s);
+}
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
-	const struct bf_mlx5_rule_fetch *w = &q->fetch;
+	const struct bf_mlx5_queue *q;
+	const struct bf_mlx5_rule_fetch *w;
 	struct bf_finding *f;
 
+	if (e->kind == BF_SEEN_store) {
+		on_laid(r, e);
+		return;
+	}
+	q = bf_mlx5_of(e->queue);
+	w = &q->fetch;
 	if (e->kind == BF_SEEN_ibgda_build) {
 		on_build(r, e);
 		return;
@@ -65,7 +129,11 @@ const struct bf_rule bf_rule_mlx5_ring_overrun = {
 			"--ordering adversarial",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = BF_SEES(wqe_fetch, ibgda_build),
-	.needs = BF_SEES(ibgda_build, wqe_fetch, qp_config),
+	.records = BF_SEES(store, wqe_fetch, ibgda_build),
+	.when = BF_MLX5_TO_ENTRY,
+	.whens = 1,
+	.queue_bytes = sizeof(struct state),
+	.end_queue = end_queue,
+	.needs = BF_SEES(store, wqe_fetch, qp_config),
 	.on = on,
 };

@@ -1,0 +1,134 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "sim/mem.h"
+#include "traces/rules/mlx5/cqs.h"
+
+#define THREADS 1024u
+
+/* Memory that completions were written to. */
+struct area {
+	uint64_t from, to;
+	uint32_t pe, cqn;
+	struct bf_rule_queue *queue;
+};
+
+/* By number; of two that share a place the later one counts. */
+struct thread {
+	uint32_t actor;
+	bool works;      /* it has stored or fenced itself: a warp that waits for its lanes has not */
+	uint64_t polled; /* the line of its last load that is recorded, which weak ones are not; plus 1 */
+	uint64_t va, at_ps, record, times; /* where it waited without having polled there */
+};
+
+struct state {
+	struct area area[BF_MLX5_CQS]; /* by hash */
+	struct thread thread[THREADS];
+};
+
+static void note_cqe(struct state *s, const struct bf_seen *e)
+{
+	struct area *a = &s->area[bf_mlx5_cq_place(e->pe, e->unit, e->cqe.cqn)];
+
+	if (!a->queue || a->pe != e->pe || a->cqn != e->cqe.cqn)
+		*a = (struct area){ e->cqe.iova, e->cqe.iova, e->pe, (uint32_t)e->cqe.cqn, e->queue };
+	if (e->cqe.iova < a->from)
+		a->from = e->cqe.iova;
+	if (e->cqe.iova + BF_LINE > a->to)
+		a->to = e->cqe.iova + BF_LINE;
+}
+
+/* Waiting comes right after the load that found nothing. */
+static void note_wait(struct thread *t, const struct bf_seen *e)
+{
+	if (e->agent_wait.lines != 1 || !e->agent_wait.va || t->polled == e->agent_wait.va / BF_LINE + 1)
+		return;
+	t->times++;
+	t->va = e->agent_wait.va;
+	t->at_ps = e->time_ps;
+	t->record = e->number;
+}
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct state *s = r->state;
+	struct thread *t;
+
+	if (e->kind == BF_SEEN_cqe) {
+		note_cqe(s, e);
+		return;
+	}
+	t = &s->thread[e->actor % THREADS];
+	if (t->actor != e->actor)
+		*t = (struct thread){ .actor = e->actor };
+	switch (e->kind) {
+	case BF_SEEN_load:
+		t->polled = e->load.va / BF_LINE + 1;
+		break;
+	case BF_SEEN_atomic:
+		t->polled = e->atomic.va / BF_LINE + 1;
+		break;
+	case BF_SEEN_agent_wait:
+		note_wait(t, e);
+		break;
+	default:
+		t->works = true;
+		break;
+	}
+}
+
+static void end(struct bf_rule_run *r, bool complete)
+{
+	const struct state *s = r->state;
+
+	(void)complete;
+	for (uint32_t i = 0; i < THREADS; i++) {
+		const struct thread *t = &s->thread[i];
+		struct bf_finding *f;
+
+		/* A processor has no stale copies; what its compiler makes of a plain load no record shows. */
+		if (!t->va || !t->works || strstr(bf_rule_actor(r->rules, t->actor), ".cpu"))
+			continue;
+		for (uint32_t k = 0; k < BF_MLX5_CQS; k++) {
+			const struct area *a = &s->area[k];
+
+			f = a->queue && t->va >= a->from && t->va < a->to ? bf_rule_find(r, NULL, a->queue) : NULL;
+			if (!f)
+				continue;
+			f->found.at_ps = t->at_ps;
+			bf_finding_since(f, t->at_ps, t->record);
+			bf_finding_say(
+			    f,
+			    "%s waits for a completion of CQ 0x%" PRIx32 " at 0x%" PRIx64
+			    " and looks there by weak loads alone: a copy in its cache may answer them for ever, "
+			    "and nothing keeps later loads behind them",
+			    bf_rule_actor(r->rules, t->actor), a->cqn, t->va);
+		}
+	}
+}
+
+const struct bf_rule bf_rule_mlx5_weak_poll = {
+	.about = {
+		.id = "MLX5-WEAK-POLL",
+		.family = "mlx5",
+		.title = "completions are polled with weak loads",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "A GPU's first-level cache is not coherent: a weak load may be served from it however often it is "
+			    "repeated, and the compiler may take it out of the loop. Loads behind a weak one may be older "
+			    "than it.",
+		.wrong = "The thread may poll an old copy for ever, or take the completion and then read data from before "
+			 "it. That it did not happen in this run is luck.",
+		.fix = "Poll with an acquiring load of system scope (ld.acquire.sys, cuda::atomic_ref::load), or with volatile "
+		       "or relaxed loads and a fence after the one that found the completion.",
+		.sources = "PTX ISA, Memory Consistency Model; NVIDIA/nvshmem ibgda_device.cuh ibgda_poll_cq; "
+			   "docs/hardware/gpu.md#scopes-4",
+		.test = "tests/drivers/test_trial_own.c",
+		.why = "The drivers of belfry poll with acquiring loads.",
+	},
+	.rank = BF_RANK_COMPLETION + 2,
+	.records = BF_SEES(cqe, load, atomic, agent_wait, mmio_store, fence),
+	.needs = BF_SEES(agent_wait, cqe, store),
+	.state_bytes = sizeof(struct state),
+	.on = on,
+	.end = end,
+};
