@@ -428,10 +428,42 @@ static void test_fault(void)
 	puts(cuda.text(error));
 }
 
+/* What tells a GPU from those of other processes. */
+static void show_addresses(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	int (*start)(unsigned flags), (*attribute)(int *value, int which, int device);
+	int (*address)(char *text, int size, int device), (*find)(int *device, const char *text);
+	int (*uuid)(unsigned char *bytes, int device);
+
+	NEED(driver, dlerror());
+	*(void **)&start = dlsym(driver, "cuInit");
+	*(void **)&attribute = dlsym(driver, "cuDeviceGetAttribute");
+	*(void **)&address = dlsym(driver, "cuDeviceGetPCIBusId");
+	*(void **)&find = dlsym(driver, "cuDeviceGetByPCIBusId");
+	*(void **)&uuid = dlsym(driver, "cuDeviceGetUuid_v2");
+	NEED(start && attribute && address && find && uuid && !start(0), "the driver");
+	for (int i = 0; i < 2; i++) {
+		unsigned char id[16];
+		int domain = -1, same = -1;
+		char text[16];
+
+		NEED(!address(text, sizeof(text), i) && !find(&same, text) && same == i, "the PCI address");
+		NEED(!attribute(&domain, 50, i) && !uuid(id, i), "domain and UUID");
+		printf("%s domain %d uuid %d%d\n", text, domain, id[14], id[15]);
+		text[3] ^= 1;
+		NEED(find(&same, text) == 101, "the address of another process's GPU");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "all";
 
+	if (!strcmp(what, "address")) {
+		show_addresses();
+		return 0;
+	}
 	load();
 	if (!strcmp(what, "fault")) {
 		test_fault();

@@ -298,6 +298,7 @@ static void test_doorbell(void)
 
 	NEED(!mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP) && dv.bf.reg, "the doorbell's address");
 	NEED(!cuda.host_register(dv.bf.reg, 8, REGISTER), "a GPU gets no doorbell page");
+	NEED(!cuda.host_register((uint8_t *)dv.bf.reg + 0x100, 8, REGISTER), "nor a second register on it");
 	NEED(cuda.host_register(&elsewhere, 8, REGISTER) == 1, "memory is taken for a doorbell page");
 	NEED(!cuda.host_register(&elsewhere, 8, REGISTER & 3), "memory is not registered");
 	test_kernel(&dv);

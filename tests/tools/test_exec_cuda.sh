@@ -49,3 +49,10 @@ expect 2 --gpu 1:v100 -- "$program"
 says 'there are h100, h200 and cc120'
 expect 2 --ordering gpu -- "$program"
 says '--ordering is that of GPUs'
+
+# Processes that were launched together have GPUs of their own, and libraries tell them by their addresses.
+"$BELFRY" launch -n 3 -- "$BELFRY" exec --gpu 2 -- "$program" address >out 2>err || fail "belfry launch: exit code $?"
+for rank in 0 1 2; do
+	says "000$rank:40:00.0 domain $rank uuid ${rank}0"
+	says "000$rank:41:00.0 domain $rank uuid ${rank}1"
+done

@@ -25,7 +25,6 @@ static const struct {
 	{ 32, 1 },                                     /* ECC */
 	{ 34, 0 },                                     /* PCI device; the bus is below */
 	{ 35, 0 },         { 40, 3 },    { 41, 1 },    /* TCC; copy engines; one address space */
-	{ 50, 0 },                                     /* PCI domain */
 	{ 78, 1 },                                     /* stream priorities */
 	{ 79, 1 },         { 80, 1 },                  /* L1 caches */
 	{ 82, 65536 },                                 /* registers of an SM */
@@ -77,6 +76,9 @@ static int of_profile(int *value, int attribute, int device)
 	case 39:
 		*value = (int)p->threads;
 		return BF_CU_OK;
+	case 50:
+		*value = (int)bf_cu_pci_domain();
+		return BF_CU_OK;
 	case 75:
 		*value = (int)p->major;
 		return BF_CU_OK;
@@ -110,7 +112,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 			*value = fixed[i].value;
 			return BF_CU_OK;
 		}
-	if ((attribute >= 21 && attribute <= 30) || (attribute >= 42 && attribute <= 74) || attribute == 77) {
+	if ((attribute >= 21 && attribute <= 30) || (attribute >= 42 && attribute <= 74 && attribute != 50) ||
+	    attribute == 77) {
 		*value = 0; /* limits of textures and surfaces, which are not there */
 		return BF_CU_OK;
 	}

@@ -206,7 +206,12 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device)
 	return rc;
 }
 
-/* The same in all processes of one machine, and different for each device. */
+uint32_t bf_cu_pci_domain(void)
+{
+	return bf_cu.machine->rank() & 0xffff;
+}
+
+/* Different for each device and each of the processes that were launched together. */
 int cuDeviceGetUuid_v2(struct bf_cu_uuid *uuid, int device)
 {
 	const int rc = check_device(device);
@@ -214,6 +219,8 @@ int cuDeviceGetUuid_v2(struct bf_cu_uuid *uuid, int device)
 	if (rc || !uuid)
 		return rc ? rc : BF_CU_INVALID_VALUE;
 	memcpy(uuid->bytes, "Belfry GPU\0\0\0\0\0", 16);
+	uuid->bytes[13] = (uint8_t)(bf_cu_pci_domain() >> 8);
+	uuid->bytes[14] = (uint8_t)bf_cu_pci_domain();
 	uuid->bytes[15] = (uint8_t)device;
 	return BF_CU_OK;
 }
@@ -230,7 +237,7 @@ int cuDeviceGetPCIBusId(char *text, int len, int device)
 	if (!rc && (!text || len < 1))
 		return BF_CU_INVALID_VALUE;
 	if (!rc)
-		snprintf(text, (size_t)len, "0000:%02X:00.0", 0x40 + device);
+		snprintf(text, (size_t)len, "%04X:%02X:00.0", bf_cu_pci_domain(), 0x40 + device);
 	return rc;
 }
 
@@ -243,7 +250,7 @@ int cuDeviceGetByPCIBusId(int *device, const char *text)
 		return rc ? rc : BF_CU_INVALID_VALUE;
 	if (sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) < 3)
 		return BF_CU_INVALID_VALUE;
-	if (bus < 0x40 || bus - 0x40 >= bf_cu.count)
+	if (domain != bf_cu_pci_domain() || bus < 0x40 || bus - 0x40 >= bf_cu.count)
 		return BF_CU_INVALID_DEVICE;
 	*device = (int)bus - 0x40;
 	return BF_CU_OK;

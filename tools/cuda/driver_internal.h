@@ -58,6 +58,8 @@ void bf_cu_unlock(void);
 
 /* 0, BF_CU_NOT_INITIALIZED, or what killed the device. */
 int bf_cu_ready(void);
+/* The PCI domain of this process's GPUs. */
+uint32_t bf_cu_pci_domain(void);
 /* The calling thread's context; makes device 0's primary one current when there is none and `make`. */
 struct bf_cu_context *bf_cu_current(void);
 /* The same, and 0 or the reason why nothing may be done in it. */

@@ -354,9 +354,45 @@ int cuMemHostGetFlags(unsigned *flags, void *at)
 }
 
 /*
+ * Another registration of the same pages, NULL: none. Small ranges share pages: libmlx5 has two doorbell registers on
+ * one, and a program registers each.
+ */
+static const struct bf_cu_block *registered_beside(const struct bf_cu_block *b)
+{
+	for (uint32_t i = first_above(b->first); i < blocks.count && blocks.by_at[i]->at < b->first + b->bytes; i++) {
+		const struct bf_cu_block *other = blocks.by_at[i];
+
+		if (other->at != b->at && other->first == b->first && other->bytes == b->bytes &&
+		    (other->kind == BF_CU_BLOCK_REGISTERED || other->kind == BF_CU_BLOCK_DOORBELL))
+			return other;
+	}
+	return NULL;
+}
+
+/*
  * The pages of the range become the GPUs'. A doorbell page of the NIC is one only by name: what kernels store there
  * goes to it, whatever the flags say of I/O memory.
  */
+static int give_pages(struct bf_cu_block *b)
+{
+	const struct bf_cu_block *beside = registered_beside(b);
+	int rc;
+
+	if (beside) {
+		b->kind = beside->kind;
+		return b->flags & IO_MEMORY && b->kind != BF_CU_BLOCK_DOORBELL ? BF_CU_INVALID_VALUE : BF_CU_OK;
+	}
+	rc = bf_cu.machine->give_doorbell((void *)(uintptr_t)b->first, b->bytes);
+	b->kind = rc == -ENOENT ? BF_CU_BLOCK_REGISTERED : BF_CU_BLOCK_DOORBELL;
+	if (rc == -ENOENT && b->flags & IO_MEMORY)
+		return BF_CU_INVALID_VALUE; /* no registers of a device */
+	if (rc == -ENOENT)
+		return give((void *)(uintptr_t)b->first, b->bytes, BF_EXEC_GPU_HOST);
+	if (rc)
+		return rc == -EEXIST ? BF_CU_REGISTERED : BF_CU_UNKNOWN;
+	return BF_CU_OK;
+}
+
 int cuMemHostRegister_v2(void *p, size_t size, unsigned flags)
 {
 	const uint64_t at = (uintptr_t)p, first = at & ~(uint64_t)(PAGE - 1);
@@ -370,18 +406,10 @@ int cuMemHostRegister_v2(void *p, size_t size, unsigned flags)
 	b.device = c->device;
 	b.read_only = flags & READ_ONLY;
 	bf_cu_lock();
-	if (bf_cu_block_at(at) || bf_cu_block_at(at + size - 1)) {
-		bf_cu_unlock();
-		return BF_CU_REGISTERED;
-	}
-	rc = bf_cu.machine->give_doorbell((void *)(uintptr_t)first, b.bytes);
-	b.kind = rc == -ENOENT ? BF_CU_BLOCK_REGISTERED : BF_CU_BLOCK_DOORBELL;
-	if (rc == -ENOENT && flags & IO_MEMORY)
-		rc = BF_CU_INVALID_VALUE; /* no registers of a device */
-	else if (rc == -ENOENT)
-		rc = give((void *)(uintptr_t)first, b.bytes, BF_EXEC_GPU_HOST);
-	else if (rc)
-		rc = rc == -EEXIST ? BF_CU_REGISTERED : BF_CU_UNKNOWN;
+	if (bf_cu_block_at(at) || bf_cu_block_at(at + size - 1))
+		rc = BF_CU_REGISTERED;
+	if (!rc)
+		rc = give_pages(&b);
 	if (!rc)
 		rc = bf_cu_block_add(&b, NULL);
 	bf_cu_unlock();
@@ -402,7 +430,8 @@ int cuMemHostUnregister(void *p)
 		rc = BF_CU_NOT_REGISTERED;
 	} else {
 		rc = bf_cu_wait_all(c);
-		bf_cu.machine->take((void *)(uintptr_t)b->first);
+		if (!registered_beside(b))
+			bf_cu.machine->take((void *)(uintptr_t)b->first);
 		bf_cu_block_remove(b);
 	}
 	bf_cu_unlock();

@@ -6,6 +6,7 @@
 #include "tools/exec/dmabufs.h"
 #include "tools/exec/engine_internal.h"
 #include "tools/exec/exec_internal.h"
+#include "tools/exec/identity.h"
 
 static uint32_t count(void)
 {
@@ -23,6 +24,13 @@ static const struct bf_exec_gpu_profile *profile(void)
 	char why[128];
 
 	return text && *text && !bf_exec_gpu_parse(text, NULL, &is, why, sizeof(why)) ? is : NULL;
+}
+
+static uint32_t rank(void)
+{
+	const char *text = bf_exec_own_rank();
+
+	return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
 }
 
 static int start(void)
@@ -95,6 +103,7 @@ const struct bf_exec_gpu_calls *belfry_exec_gpu(void)
 		.version = BF_EXEC_GPU_CALLS,
 		.count = count,
 		.profile = profile,
+		.rank = rank,
 		.start = start,
 		.give = give,
 		.take = take,

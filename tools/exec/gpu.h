@@ -51,6 +51,9 @@ struct bf_exec_gpu_calls {
 	uint32_t (*count)(void);
 	const struct bf_exec_gpu_profile *(*profile)(void);
 
+	/* Which of several processes that were launched together this is; each has GPUs of its own. */
+	uint32_t (*rank)(void);
+
 	/* Starts the engine, if it is not running. 0, or a negative errno: a text is on standard error. */
 	int (*start)(void);
 

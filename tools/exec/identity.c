@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/compiler.h"
+
 #define DEFAULT_IPV4 0xc6336401u /* 198.51.100.1, of a block that is never routed (RFC 5737) */
 
 void bf_exec_identity(struct bf_exec_identity *id, uint32_t index, uint32_t udp_ipv4)
@@ -50,4 +52,17 @@ int bf_exec_parse_udp(const char *text, uint32_t *ipv4, uint16_t *port)
 	*ipv4 = ntohl(address.s_addr);
 	*port = (uint16_t)n;
 	return 0;
+}
+
+const char *bf_exec_own_rank(void)
+{
+	static const char *const names[] = { "BELFRY_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID" };
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(names); i++) {
+		const char *text = getenv(names[i]);
+
+		if (text && *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 10)
+			return text;
+	}
+	return NULL;
 }

@@ -9,29 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/compiler.h"
+#include "tools/exec/identity.h"
 
 #define PROCESSES_MAX 65536u
 
 /* ---- names ---- */
 
-/* Which of several processes this is, by whoever started them: belfry launch, Open MPI, MPICH, Slurm. */
-static const char *own_rank(void)
-{
-	static const char *const names[] = { "BELFRY_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID" };
-
-	for (size_t i = 0; i < BF_ARRAY_LEN(names); i++) {
-		const char *text = getenv(names[i]);
-
-		if (text && *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 10)
-			return text;
-	}
-	return NULL;
-}
-
 int bf_exec_put_rank(const char *text, char *to, size_t cap)
 {
-	const char *rank = own_rank();
+	const char *rank = bf_exec_own_rank();
 	size_t n = 0;
 
 	for (; *text; text++) {
@@ -70,8 +56,9 @@ int bf_exec_name_traces(struct bf_exec_traces *t, const char *given, const char 
 		return snprintf(t->pattern, sizeof(t->pattern), "%s/%%p.bft", dir) > 0 ? 0 : -EINVAL;
 	rc = bf_exec_put_rank(given, path, sizeof(path));
 	snprintf(ranked, sizeof(ranked), "%s", path);
-	if (!rc && !strstr(given, "%r") && !strstr(given, "%p") && ranks && strcmp(ranks, "1") != 0 && own_rank())
-		rc = put_before_suffix(path, own_rank(), ranked, sizeof(ranked));
+	if (!rc && !strstr(given, "%r") && !strstr(given, "%p") && ranks && strcmp(ranks, "1") != 0 &&
+	    bf_exec_own_rank())
+		rc = put_before_suffix(path, bf_exec_own_rank(), ranked, sizeof(ranked));
 	if (!rc && ranked[0] == '/')
 		snprintf(t->wanted, sizeof(t->wanted), "%s", ranked);
 	else if (!rc && (!getcwd(cwd, sizeof(cwd)) ||
