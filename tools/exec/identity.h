@@ -25,8 +25,8 @@ void bf_exec_identity(struct bf_exec_identity *id, uint32_t index, uint32_t udp_
 int bf_exec_parse_udp(const char *text, uint32_t *ipv4, uint16_t *port);
 
 /*
- * Which of several processes this is, as digits, by whoever started them: belfry launch, Open MPI, MPICH or Slurm. NULL:
- * nobody said. The text is the environment's.
+ * Which of several processes this is, as digits, by whoever started them: belfry launch, Open MPI, MPICH or Slurm.
+ * NULL: nobody said. The text is the environment's.
  */
 const char *bf_exec_own_rank(void);
 
