@@ -33,6 +33,8 @@ for gpu in 1 2:h200 1:cc120; do
 		says 'cannot run: it has machine code (sm_90) without PTX'
 		says 'compute_90'
 		says 'cudaMallocArray is not there: called 1 times'
+		expect 0 --gpu $gpu --ordering $ordering -- "$BELFRY_BUILD_DIR/tests/exec_graphs"
+		says 'ok graphs'
 	done
 done
 expect 0 --gpu 1 -- "$program" fault

@@ -74,7 +74,7 @@ static int submit(const struct bf_cu_copy3d *copy, CUstream handle, bool wait)
 	if (op) {
 		op->copy = *copy;
 		rc = bf_cu_enqueue(s, op);
-		if (!rc && wait)
+		if (!rc && wait && !s->capture)
 			rc = bf_cu_wait_stream(s);
 	} else {
 		rc = s ? BF_CU_OUT_OF_MEMORY : BF_CU_INVALID_HANDLE;

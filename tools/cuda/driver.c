@@ -555,7 +555,8 @@ int cuCtxSynchronize(void)
 		return rc;
 	}
 	bf_cu_lock();
-	rc = bf_cu_wait_all(c);
+	rc = bf_cu_capture_context(c);
+	rc = rc ? rc : bf_cu_wait_all(c);
 	bf_cu_unlock();
 	bf_cu_print();
 	return rc;

@@ -29,6 +29,7 @@ enum bf_cu_result {
 	BF_CU_FILE_NOT_FOUND = 301,
 	BF_CU_OPERATING_SYSTEM = 304,
 	BF_CU_INVALID_HANDLE = 400,
+	BF_CU_ILLEGAL_STATE = 401,
 	BF_CU_NOT_FOUND = 500,
 	BF_CU_NOT_READY = 600,
 	BF_CU_LAUNCH_OUT_OF_RESOURCES = 701,
@@ -40,6 +41,16 @@ enum bf_cu_result {
 	BF_CU_TOO_LARGE = 720,
 	BF_CU_NOT_PERMITTED = 800,
 	BF_CU_NOT_SUPPORTED = 801,
+	BF_CU_CAPTURE_UNSUPPORTED = 900,
+	BF_CU_CAPTURE_INVALIDATED = 901,
+	BF_CU_CAPTURE_MERGE = 902,
+	BF_CU_CAPTURE_UNMATCHED = 903,
+	BF_CU_CAPTURE_UNJOINED = 904,
+	BF_CU_CAPTURE_ISOLATION = 905,
+	BF_CU_CAPTURE_IMPLICIT = 906,
+	BF_CU_CAPTURED_EVENT = 907,
+	BF_CU_CAPTURE_WRONG_THREAD = 908,
+	BF_CU_GRAPH_UPDATE = 910,
 	BF_CU_CLUSTER = 912,
 	BF_CU_UNKNOWN = 999,
 };
@@ -51,6 +62,10 @@ typedef struct bf_cu_stream *CUstream;
 typedef struct bf_cu_event *CUevent;
 typedef struct bf_cu_pool *CUmemoryPool;
 typedef struct bf_cu_link *CUlinkState;
+typedef struct bf_cu_graph *CUgraph;
+typedef struct bf_cu_node *CUgraphNode;
+typedef struct bf_cu_exec *CUgraphExec;
+typedef struct bf_cu_user_object *CUuserObject;
 typedef uint64_t CUdeviceptr;
 typedef void bf_cu_host_fn(void *arg);
 typedef void bf_cu_stream_fn(CUstream stream, int result, void *arg);
@@ -130,6 +145,16 @@ struct bf_cu_allocation {
 	} flags;
 };
 
+/* CUmemPoolProps */
+struct bf_cu_pool_properties {
+	uint32_t type, handles;
+	struct bf_cu_location location;
+	void *windows;
+	size_t most;
+	uint16_t usage;
+	uint8_t reserved[54];
+};
+
 struct bf_cu_access {
 	struct bf_cu_location location;
 	uint32_t flags; /* 0 none, 1 read, 3 read and write */
@@ -137,6 +162,61 @@ struct bf_cu_access {
 
 struct bf_cu_ipc {
 	uint8_t bytes[64];
+};
+
+/* CUDA_KERNEL_NODE_PARAMS; the last two came with CUDA 12. */
+struct bf_cu_kernel_node {
+	CUfunction fn;
+	uint32_t grid[3], block[3], shared;
+	void **params, **extra;
+	CUfunction kernel; /* when `fn` is NULL */
+	CUcontext context;
+};
+
+/* CUDA_MEMSET_NODE_PARAMS */
+struct bf_cu_fill_node {
+	CUdeviceptr at;
+	size_t pitch;
+	uint32_t value, size; /* of an element */
+	size_t width, height;
+};
+
+struct bf_cu_host_node {
+	bf_cu_host_fn *fn;
+	void *arg;
+};
+
+/* CUgraphNodeParams */
+struct bf_cu_node_params {
+	int type, reserved[3];
+	union {
+		long long all[29];
+		struct bf_cu_kernel_node kernel;
+		struct {
+			int flags, reserved;
+			CUcontext context;
+			struct bf_cu_copy3d copy;
+		} copy;
+		struct bf_cu_fill_node fill;
+		struct bf_cu_host_node host;
+		CUgraph child;
+		CUevent event;
+	};
+	long long last;
+};
+
+/* CUDA_GRAPH_INSTANTIATE_PARAMS */
+struct bf_cu_instantiate {
+	uint64_t flags;
+	CUstream upload;
+	CUgraphNode failed;
+	int result;
+};
+
+/* CUgraphExecUpdateResultInfo */
+struct bf_cu_update {
+	int result;
+	CUgraphNode node, from;
 };
 
 #define BF_CU_CALL(version, name, symbol, ...) BF_CU_API int symbol(__VA_ARGS__);

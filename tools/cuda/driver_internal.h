@@ -96,7 +96,9 @@ struct bf_cu_block {
 	uint64_t offset; /* in the device's file */
 	struct bf_cu_handle *handle;
 	bool read_only, sync;
-	bool given; /* MAPPED: to the GPUs */
+	bool given;                       /* MAPPED: to the GPUs */
+	struct bf_cu_graph_memory *graph; /* DEVICE: memory of graphs */
+	struct bf_cu_pool *pool;          /* DEVICE: that it came from */
 };
 
 /* Memory of a GPU, by whatever way it came. */
@@ -110,9 +112,15 @@ struct bf_cu_block *bf_cu_block_at(uint64_t address);
 /* Memory of a device. 0 or an error. Under the lock. */
 int bf_cu_allocate(int device, uint64_t size, struct bf_cu_block **out);
 int bf_cu_release(uint64_t at);
+/* The same for who has it: memory of a graph stays the graph's. */
+int bf_cu_give_back(uint64_t at);
 /* Adds a block that is there already. */
 int bf_cu_block_add(const struct bf_cu_block *b, struct bf_cu_block **out);
 void bf_cu_block_remove(struct bf_cu_block *b);
+
+/* ---- pool.c ---- */
+
+void bf_cu_pool_freed(struct bf_cu_block *b); /* before it goes */
 
 /* ---- module.c ---- */
 
@@ -224,7 +232,10 @@ struct bf_cu_stream {
 	int priority;
 	bool per_thread, dead;
 	struct bf_cu_op *head, **tail;
-	uint64_t queued, done; /* numbers of operations */
+	uint64_t queued, done;         /* numbers of operations */
+	struct bf_cu_capture *capture; /* it is captured; then the nodes that the next one waits for */
+	struct bf_cu_node **captured;
+	uint32_t captured_count;
 };
 
 struct bf_cu_event {
@@ -236,6 +247,9 @@ struct bf_cu_event {
 	uint64_t when_ns;
 	bool timed;
 	uint32_t refs;
+	uint64_t capture; /* in which it was recorded last, with what; 0: in none */
+	struct bf_cu_node **captured;
+	uint32_t captured_count;
 	int device;
 };
 
@@ -263,6 +277,51 @@ void bf_cu_advance(void);
 void bf_cu_streams_end(void);
 /* A program that asks again and again gives the machine its time. Without the lock. */
 void bf_cu_rest(void);
+
+/* Calls `fn` for each, destroyed ones, too. */
+void bf_cu_each_stream(void (*fn)(struct bf_cu_stream *s, void *arg), void *arg);
+
+/* ---- event.c ---- */
+
+bool bf_cu_is_event(const struct bf_cu_event *e);
+/* A RECORD, which holds the event, is about to be put into a stream. Under the lock. */
+void bf_cu_event_put(struct bf_cu_event *e, struct bf_cu_op *op, struct bf_cu_stream *s);
+/* One operation less that holds it. */
+void bf_cu_event_drop(struct bf_cu_event *e);
+
+/* ---- launch.c ---- */
+
+/* What attributes of a launch ask for. */
+struct bf_cu_asked {
+	bool cooperative;
+	uint32_t cluster[3];
+	struct bf_cu_event *event;
+};
+/* The operation that launches a kernel, when its shape and arguments are right. Without the lock. */
+int bf_cu_kernel_op(struct bf_cu_function *f, const struct bf_cu_config *c, struct bf_cu_asked *asked, void **params,
+		    void **extra, struct bf_cu_op **out);
+
+/* ---- graph_exec.c ---- */
+
+/* The node of what was instantiated that was copied from one of its graph; NULL: none. */
+struct bf_cu_node *bf_cu_exec_node(CUgraphExec e, const struct bf_cu_node *n);
+
+/* ---- capture.c: 0, or the error of a call that may not be made while streams are captured, which it has spoilt ----
+ */
+
+/* A call that may wait for a GPU. Without the lock, as only here. */
+int bf_cu_capture_unsafe(void);
+/* Something is about to be put into a stream that is not captured: it may be the legacy one. */
+int bf_cu_capture_legacy(const struct bf_cu_stream *s);
+/* A stream, an event, all of a context are asked about or waited for. */
+int bf_cu_capture_stream(struct bf_cu_stream *s);
+int bf_cu_capture_event(const struct bf_cu_event *e);
+int bf_cu_capture_context(const struct bf_cu_context *c);
+/* An event is recorded in a captured stream; a stream waits for an event, where one of them is captured. */
+int bf_cu_capture_record(struct bf_cu_stream *s, struct bf_cu_event *e);
+int bf_cu_capture_wait(struct bf_cu_stream *s, const struct bf_cu_event *e);
+/* A stream is destroyed. */
+void bf_cu_capture_gone(struct bf_cu_stream *s);
 
 /* ---- copy.c ---- */
 

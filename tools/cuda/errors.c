@@ -26,6 +26,8 @@
 	X(304, "CUDA_ERROR_OPERATING_SYSTEM", "cudaErrorOperatingSystem",                                              \
 	  "OS call failed or operation not supported on this OS")                                                      \
 	X(400, "CUDA_ERROR_INVALID_HANDLE", "cudaErrorInvalidResourceHandle", "invalid resource handle")               \
+	X(401, "CUDA_ERROR_ILLEGAL_STATE", "cudaErrorIllegalState",                                                    \
+	  "the operation cannot be performed in the present state")                                                    \
 	X(500, "CUDA_ERROR_NOT_FOUND", "cudaErrorSymbolNotFound", "named symbol not found")                            \
 	X(600, "CUDA_ERROR_NOT_READY", "cudaErrorNotReady", "device not ready")                                        \
 	X(700, "CUDA_ERROR_ILLEGAL_ADDRESS", "cudaErrorIllegalAddress", "an illegal memory access was encountered")    \
@@ -51,6 +53,27 @@
 	  "too many blocks in cooperative launch")                                                                     \
 	X(800, "CUDA_ERROR_NOT_PERMITTED", "cudaErrorNotPermitted", "operation not permitted")                         \
 	X(801, "CUDA_ERROR_NOT_SUPPORTED", "cudaErrorNotSupported", "operation not supported")                         \
+	X(900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "cudaErrorStreamCaptureUnsupported",                           \
+	  "operation not permitted when stream is capturing")                                                          \
+	X(901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "cudaErrorStreamCaptureInvalidated",                           \
+	  "operation failed due to a previous error during capture")                                                   \
+	X(902, "CUDA_ERROR_STREAM_CAPTURE_MERGE", "cudaErrorStreamCaptureMerge",                                       \
+	  "operation would result in a merge of separate capture sequences")                                           \
+	X(903, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "cudaErrorStreamCaptureUnmatched",                               \
+	  "capture was not ended in the same stream as it began")                                                      \
+	X(904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "cudaErrorStreamCaptureUnjoined",                                 \
+	  "capturing stream has unjoined work")                                                                        \
+	X(905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "cudaErrorStreamCaptureIsolation",                               \
+	  "dependency created on uncaptured work in another stream")                                                   \
+	X(906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "cudaErrorStreamCaptureImplicit",                                 \
+	  "operation would make the legacy stream depend on a capturing blocking stream")                              \
+	X(907, "CUDA_ERROR_CAPTURED_EVENT", "cudaErrorCapturedEvent",                                                  \
+	  "operation not permitted on an event last recorded in a capturing stream")                                   \
+	X(908, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", "cudaErrorStreamCaptureWrongThread",                          \
+	  "attempt to terminate a thread-local capture sequence from another thread")                                  \
+	X(910, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "cudaErrorGraphExecUpdateFailure",                              \
+	  "the graph update was not performed because it included changes which violated constraints specific to "     \
+	  "instantiated graph update")                                                                                 \
 	X(912, "CUDA_ERROR_INVALID_CLUSTER_SIZE", "cudaErrorInvalidClusterSize", "invalid cluster size")               \
 	X(999, "CUDA_ERROR_UNKNOWN", "cudaErrorUnknown", "unknown error")
 

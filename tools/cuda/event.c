@@ -26,46 +26,70 @@ int cuEventCreate(CUevent *out, unsigned flags)
 	return BF_CU_OK;
 }
 
-static bool is_event(const struct bf_cu_event *e)
+bool bf_cu_is_event(const struct bf_cu_event *e)
 {
 	return e && e->magic == EVENT_MAGIC;
 }
 
 int cuEventDestroy_v2(CUevent e)
 {
-	if (!is_event(e))
+	if (!bf_cu_is_event(e))
 		return BF_CU_INVALID_HANDLE;
 	bf_cu_lock();
 	e->magic = 0;
+	free(e->captured);
+	e->captured = NULL;
 	if (!e->refs)
 		free(e);
 	bf_cu_unlock();
 	return BF_CU_OK;
 }
 
+void bf_cu_event_drop(struct bf_cu_event *e)
+{
+	if (!--e->refs && !e->magic)
+		free(e);
+}
+
+void bf_cu_event_put(struct bf_cu_event *e, struct bf_cu_op *op, struct bf_cu_stream *s)
+{
+	op->event.event = e;
+	op->event.round = ++e->recorded;
+	e->stream = s;
+	e->number = s->queued + 1;
+	e->capture = 0;
+}
+
+/* Flag 1: in a captured stream it is the graph that records it, each time. */
 int cuEventRecordWithFlags(CUevent e, CUstream handle, unsigned flags)
 {
 	struct bf_cu_stream *s;
 	struct bf_cu_op *op;
 	int rc;
 
-	(void)flags;
-	if (!is_event(e))
-		return BF_CU_INVALID_HANDLE;
+	if (!bf_cu_is_event(e) || flags & ~1u)
+		return flags & ~1u ? BF_CU_INVALID_VALUE : BF_CU_INVALID_HANDLE;
 	rc = bf_cu_enter_stream(handle, &s);
 	if (rc)
 		return rc;
-	op = bf_cu_op_make(BF_CU_OP_RECORD, 0);
+	if (s->capture && !flags) {
+		rc = bf_cu_capture_record(s, e);
+		bf_cu_unlock();
+		return rc;
+	}
+	rc = s->capture ? BF_CU_OK : bf_cu_capture_legacy(s);
+	op = rc ? NULL : bf_cu_op_make(BF_CU_OP_RECORD, 0);
 	if (op) {
 		op->event.event = e;
-		op->event.round = ++e->recorded;
 		e->refs++;
-		e->stream = s;
-		e->number = s->queued + 1;
+		if (!s->capture)
+			bf_cu_event_put(e, op, s);
 		rc = bf_cu_enqueue(s, op);
+	} else if (!rc) {
+		rc = BF_CU_OUT_OF_MEMORY;
 	}
 	bf_cu_unlock();
-	return op ? rc : BF_CU_OUT_OF_MEMORY;
+	return rc;
 }
 
 int cuEventRecord(CUevent e, CUstream handle)
@@ -73,13 +97,29 @@ int cuEventRecord(CUevent e, CUstream handle)
 	return cuEventRecordWithFlags(e, handle, 0);
 }
 
-int cuEventQuery(CUevent e)
+/* Whether it may be asked about: then the lock is held. */
+static int enter_to_look(CUevent e)
 {
 	int rc;
 
-	if (!is_event(e))
+	if (!bf_cu_is_event(e))
 		return BF_CU_INVALID_HANDLE;
+	rc = e->capture ? BF_CU_OK : bf_cu_capture_unsafe();
+	if (rc)
+		return rc;
 	bf_cu_lock();
+	rc = bf_cu_capture_event(e);
+	if (rc)
+		bf_cu_unlock();
+	return rc;
+}
+
+int cuEventQuery(CUevent e)
+{
+	int rc = enter_to_look(e);
+
+	if (rc)
+		return rc;
 	bf_cu_advance();
 	rc = bf_cu_check(e->device);
 	if (!rc && e->completed < e->recorded)
@@ -92,11 +132,10 @@ int cuEventQuery(CUevent e)
 
 int cuEventSynchronize(CUevent e)
 {
-	int rc = BF_CU_OK;
+	int rc = enter_to_look(e);
 
-	if (!is_event(e))
-		return BF_CU_INVALID_HANDLE;
-	bf_cu_lock();
+	if (rc)
+		return rc;
 	if (e->completed < e->recorded)
 		rc = bf_cu_wait_number(e->stream, e->number);
 	else
@@ -110,7 +149,8 @@ int cuEventElapsedTime(float *ms, CUevent from, CUevent to)
 {
 	int rc = BF_CU_OK;
 
-	if (!ms || !is_event(from) || !is_event(to) || !from->timed || !to->timed || !from->recorded || !to->recorded)
+	if (!ms || !bf_cu_is_event(from) || !bf_cu_is_event(to) || !from->timed || !to->timed || !from->recorded ||
+	    !to->recorded)
 		return BF_CU_INVALID_HANDLE;
 	bf_cu_lock();
 	bf_cu_advance();
@@ -127,27 +167,38 @@ int cuEventElapsedTime_v2(float *ms, CUevent from, CUevent to)
 	return cuEventElapsedTime(ms, from, to);
 }
 
-/* What comes later in the stream waits for what was in the event's stream when it was recorded. */
+/*
+ * What comes later in the stream waits for what was in the event's stream when it was recorded. Flag 1: in a captured
+ * stream it is the graph that waits, each time.
+ */
 int cuStreamWaitEvent(CUstream handle, CUevent e, unsigned flags)
 {
 	struct bf_cu_stream *s;
 	struct bf_cu_op *op;
 	int rc;
 
-	(void)flags;
-	if (!is_event(e))
-		return BF_CU_INVALID_HANDLE;
+	if (!bf_cu_is_event(e) || flags & ~1u)
+		return flags & ~1u ? BF_CU_INVALID_VALUE : BF_CU_INVALID_HANDLE;
 	rc = bf_cu_enter_stream(handle, &s);
 	if (rc)
 		return rc;
-	op = bf_cu_op_make(BF_CU_OP_WAIT_EVENT, 0);
+	if ((s->capture && !flags) || e->capture) {
+		rc = bf_cu_capture_wait(s, e);
+		bf_cu_unlock();
+		return rc;
+	}
+	op = bf_cu_op_make(s->capture ? BF_CU_OP_WAIT_EVENT : BF_CU_OP_NOTHING, 0);
 	if (!op) {
 		bf_cu_unlock();
 		return BF_CU_OUT_OF_MEMORY;
 	}
 	op->stream = s;
-	if (e->stream && e->completed < e->recorded)
+	if (s->capture) {
+		op->event.event = e;
+		e->refs++;
+	} else if (e->stream && e->completed < e->recorded) {
 		rc = bf_cu_op_after(op, e->stream, e->number);
+	}
 	if (rc)
 		free(op);
 	else

@@ -15,12 +15,6 @@ enum { COOPERATIVE = 2, CLUSTER = 4, PROGRAMMATIC_EVENT = 7, COMPLETION_EVENT = 
 #define CLUSTER_USUAL 8u
 #define CLUSTER_MOST 16u
 
-struct asked {
-	bool cooperative;
-	uint32_t cluster[3];
-	struct bf_cu_event *event;
-};
-
 static uint64_t volume(const uint32_t v[3])
 {
 	return (uint64_t)v[0] * v[1] * v[2];
@@ -40,7 +34,7 @@ static int check_cluster(const struct bf_cu_function *f, const struct bf_cu_conf
 	return BF_CU_OK;
 }
 
-static int check_shape(const struct bf_cu_function *f, const struct bf_cu_config *c, const struct asked *asked)
+static int check_shape(const struct bf_cu_function *f, const struct bf_cu_config *c, const struct bf_cu_asked *asked)
 {
 	const uint64_t threads = volume(c->block);
 	int rc;
@@ -87,13 +81,19 @@ static int take_params(const struct bf_cu_function *f, void **params, void **ext
 	return BF_CU_OK;
 }
 
-static int enqueue(struct bf_cu_stream *s, struct bf_cu_function *f, const struct bf_cu_config *c,
-		   const struct asked *asked, void **params, void **extra)
+int bf_cu_kernel_op(struct bf_cu_function *f, const struct bf_cu_config *c, struct bf_cu_asked *asked, void **params,
+		    void **extra, struct bf_cu_op **out)
 {
-	struct bf_cu_op *op = bf_cu_op_make(BF_CU_OP_KERNEL, f->info.param_bytes + 1u);
+	struct bf_cu_op *op;
 	struct bf_ptx_launch *l;
 	int rc;
 
+	if (!asked->cluster[0] && f->cluster[0])
+		memcpy(asked->cluster, f->cluster, sizeof(asked->cluster));
+	rc = check_shape(f, c, asked);
+	if (rc)
+		return rc;
+	op = bf_cu_op_make(BF_CU_OP_KERNEL, f->info.param_bytes + 1u);
 	if (!op)
 		return BF_CU_OUT_OF_MEMORY;
 	op->kernel.fn = f;
@@ -112,27 +112,29 @@ static int enqueue(struct bf_cu_stream *s, struct bf_cu_function *f, const struc
 	l->params = op->kernel.params;
 	l->param_bytes = f->info.param_bytes;
 	l->cooperative = asked->cooperative;
-	return bf_cu_enqueue(s, op);
+	*out = op;
+	return BF_CU_OK;
 }
 
-static int launch(const struct bf_cu_config *config, struct asked *asked, CUfunction function, void **params,
+static int launch(const struct bf_cu_config *config, struct bf_cu_asked *asked, CUfunction function, void **params,
 		  void **extra)
 {
 	struct bf_cu_function *f = bf_cu_function_of(function);
 	struct bf_cu_context *c;
 	struct bf_cu_stream *s;
+	struct bf_cu_op *op = NULL;
 	int rc = bf_cu_enter(&c);
 
 	if (rc || !f)
 		return rc ? rc : BF_CU_INVALID_HANDLE;
-	if (!asked->cluster[0] && f->cluster[0])
-		memcpy(asked->cluster, f->cluster, sizeof(asked->cluster));
-	rc = check_shape(f, config, asked);
+	rc = bf_cu_kernel_op(f, config, asked, params, extra, &op);
 	if (rc)
 		return rc;
 	bf_cu_lock();
 	s = bf_cu_stream_of(config->stream, c);
-	rc = s ? enqueue(s, f, config, asked, params, extra) : BF_CU_INVALID_HANDLE;
+	if (!s)
+		free(op);
+	rc = s ? bf_cu_enqueue(s, op) : BF_CU_INVALID_HANDLE;
 	bf_cu_unlock();
 	if (!rc && asked->event)
 		rc = cuEventRecord(asked->event, config->stream);
@@ -141,7 +143,7 @@ static int launch(const struct bf_cu_config *config, struct asked *asked, CUfunc
 
 int cuLaunchKernelEx(const struct bf_cu_config *config, CUfunction f, void **params, void **extra)
 {
-	struct asked asked = { 0 };
+	struct bf_cu_asked asked = { 0 };
 
 	if (!config || (config->count && !config->attributes))
 		return BF_CU_INVALID_VALUE;
@@ -164,7 +166,7 @@ static int plain(CUfunction f, const uint32_t shape[7], CUstream stream, void **
 					     .block = { shape[3], shape[4], shape[5] },
 					     .shared = shape[6],
 					     .stream = stream };
-	struct asked asked = { .cooperative = cooperative };
+	struct bf_cu_asked asked = { .cooperative = cooperative };
 
 	return launch(&config, &asked, f, params, extra);
 }

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tools/cuda/driver_internal.h"
+#include "tools/cuda/graph.h"
 
 #define PAGE 4096u
 #define LARGE (2u << 20)
@@ -183,7 +183,18 @@ int bf_cu_release(uint64_t at)
 			  (off_t)b->bytes);
 		bf_cu.device[b->device].in_use -= b->bytes;
 	}
+	bf_cu_pool_freed(b);
 	bf_cu_block_remove(b);
+	return BF_CU_OK;
+}
+
+int bf_cu_give_back(uint64_t at)
+{
+	struct bf_cu_block *b = bf_cu_block_at(at);
+
+	if (!b || b->at != at || !b->graph)
+		return bf_cu_release(at);
+	b->graph->live = false;
 	return BF_CU_OK;
 }
 
@@ -191,8 +202,9 @@ int cuMemAlloc_v2(CUdeviceptr *out, size_t size)
 {
 	struct bf_cu_context *c;
 	struct bf_cu_block *b = NULL;
-	int rc = bf_cu_enter(&c);
+	int rc = bf_cu_capture_unsafe();
 
+	rc = rc ? rc : bf_cu_enter(&c);
 	if (rc || !out)
 		return rc ? rc : BF_CU_INVALID_VALUE;
 	bf_cu_lock();
@@ -216,12 +228,11 @@ static int free_block(uint64_t at, bool device)
 {
 	struct bf_cu_context *c;
 	struct bf_cu_block *b;
-	int rc = bf_cu_enter(&c);
+	int rc = bf_cu_capture_unsafe();
 
-	if (rc)
+	rc = rc ? rc : bf_cu_enter(&c);
+	if (rc || !at)
 		return rc;
-	if (!at)
-		return BF_CU_OK;
 	bf_cu_lock();
 	b = bf_cu_block_at(at);
 	if (!b || b->at != at ||
@@ -230,7 +241,7 @@ static int free_block(uint64_t at, bool device)
 	else
 		rc = bf_cu_wait_all(c);
 	if (!rc)
-		rc = bf_cu_release(at);
+		rc = bf_cu_give_back(at);
 	bf_cu_unlock();
 	return rc;
 }
@@ -238,35 +249,6 @@ static int free_block(uint64_t at, bool device)
 int cuMemFree_v2(CUdeviceptr at)
 {
 	return free_block(at, true);
-}
-
-int cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream)
-{
-	(void)stream; /* it is there at once */
-	return cuMemAlloc_v2(out, size);
-}
-
-int cuMemFreeAsync(CUdeviceptr at, CUstream handle)
-{
-	struct bf_cu_context *c;
-	struct bf_cu_stream *s;
-	const struct bf_cu_block *b;
-	struct bf_cu_op *op;
-	int rc = bf_cu_enter(&c);
-
-	if (rc || !at)
-		return rc;
-	bf_cu_lock();
-	b = bf_cu_block_at(at);
-	s = bf_cu_stream_of(handle, c);
-	op = s && b && b->at == at && b->kind == BF_CU_BLOCK_DEVICE ? bf_cu_op_make(BF_CU_OP_FREE, 0) : NULL;
-	rc = op ? BF_CU_OK : s ? BF_CU_INVALID_VALUE : BF_CU_INVALID_HANDLE;
-	if (op) {
-		op->free = at;
-		rc = bf_cu_enqueue(s, op);
-	}
-	bf_cu_unlock();
-	return rc;
 }
 
 /* ---- memory of the host ---- */
@@ -277,8 +259,9 @@ static int allocate_host(uint64_t size, enum bf_cu_block_kind kind, unsigned fla
 	struct bf_cu_block b = { .size = size, .bytes = bytes, .kind = kind, .flags = flags };
 	struct bf_cu_context *c;
 	uint8_t *at;
-	int rc = bf_cu_enter(&c);
+	int rc = bf_cu_capture_unsafe();
 
+	rc = rc ? rc : bf_cu_enter(&c);
 	if (rc || !size)
 		return rc ? rc : BF_CU_INVALID_VALUE;
 	at = size < 1ull << 46 ? reserve(bytes) : NULL;

@@ -117,7 +117,7 @@ static int pointer_attribute(void *out, int attribute, const struct bf_cu_block 
 		put32(out, 3);
 		return BF_CU_OK;
 	case POINTER_POOL:
-		put64(out, 0); /* there are no pools */
+		put64(out, (uintptr_t)b->pool);
 		return BF_CU_OK;
 	default:
 		return BF_CU_INVALID_VALUE;

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/cuda/driver_internal.h"
+#include "tools/cuda/graph.h"
 
 /* How long a wait lasts at most before memory that streams wait for is looked at again; and without such. */
 #define LOOK_NS 20000u
@@ -48,10 +48,29 @@ static void signal_word(void)
 
 /* ---- streams ---- */
 
+/* One that was destroyed and has done all that it had. Who still has its numbers finds them passed. */
+static struct bf_cu_stream *used_before(const struct bf_cu_context *c)
+{
+	for (uint32_t i = 0; i < streams.count; i++) {
+		struct bf_cu_stream *s = streams.all[i];
+
+		if (s->dead && !s->head && !s->capture && s->context == c)
+			return s;
+	}
+	return NULL;
+}
+
 struct bf_cu_stream *bf_cu_stream_make(struct bf_cu_context *c, unsigned flags, int priority)
 {
-	struct bf_cu_stream *s = calloc(1, sizeof(*s));
+	struct bf_cu_stream *s = used_before(c);
 
+	if (s) {
+		s->dead = false;
+		s->flags = flags;
+		s->priority = priority;
+		return s;
+	}
+	s = calloc(1, sizeof(*s));
 	if (s && streams.count == streams.cap) {
 		const uint32_t cap = 2 * streams.cap + 16;
 		struct bf_cu_stream **wider = realloc(streams.all, cap * sizeof(struct bf_cu_stream *));
@@ -72,6 +91,12 @@ struct bf_cu_stream *bf_cu_stream_make(struct bf_cu_context *c, unsigned flags, 
 	s->tail = &s->head;
 	streams.all[streams.count++] = s;
 	return s;
+}
+
+void bf_cu_each_stream(void (*fn)(struct bf_cu_stream *s, void *arg), void *arg)
+{
+	for (uint32_t i = 0; i < streams.count; i++)
+		fn(streams.all[i], arg);
 }
 
 bool bf_cu_is_stream(const struct bf_cu_stream *s)
@@ -227,8 +252,7 @@ static void record(const struct bf_cu_op *op)
 		e->completed = op->event.round;
 		e->when_ns = clock_ns();
 	}
-	if (!--e->refs && !e->magic)
-		free(e);
+	bf_cu_event_drop(e);
 }
 
 static bool word_is_there(const struct bf_cu_op *op)
@@ -294,7 +318,7 @@ static void start(struct bf_cu_op *op)
 		record(op);
 		break;
 	case BF_CU_OP_FREE:
-		bf_cu_release(op->free);
+		bf_cu_give_back(op->free);
 		break;
 	case BF_CU_OP_HOST:
 		hand_to_caller(op);
@@ -433,8 +457,11 @@ int bf_cu_enqueue(struct bf_cu_stream *s, struct bf_cu_op *op)
 {
 	int rc;
 
+	if (s->capture)
+		return bf_cu_capture_op(s, op);
 	op->stream = s;
-	rc = after_default(op);
+	rc = bf_cu_capture_legacy(s);
+	rc = rc ? rc : after_default(op);
 	if (rc) {
 		free(op->after);
 		free(op);

@@ -29,18 +29,34 @@ int cuStreamDestroy_v2(CUstream handle)
 	if (rc)
 		return rc;
 	bf_cu_lock();
-	if (handle && bf_cu_is_stream(handle) && handle != handle->context->legacy)
+	if (handle && bf_cu_is_stream(handle) && handle != handle->context->legacy) {
+		bf_cu_capture_gone(handle);
 		handle->dead = true;
-	else
+	} else {
 		rc = BF_CU_INVALID_HANDLE;
+	}
 	bf_cu_unlock();
+	return rc;
+}
+
+/* As bf_cu_enter_stream(), to ask or to wait: what may not be while streams are captured. */
+static int enter_to_look(CUstream handle, struct bf_cu_stream **out)
+{
+	int rc = bf_cu_capture_unsafe();
+
+	rc = rc ? rc : bf_cu_enter_stream(handle, out);
+	if (rc)
+		return rc;
+	rc = bf_cu_capture_stream(*out);
+	if (rc)
+		bf_cu_unlock();
 	return rc;
 }
 
 int cuStreamSynchronize(CUstream handle)
 {
 	struct bf_cu_stream *s;
-	int rc = bf_cu_enter_stream(handle, &s);
+	int rc = enter_to_look(handle, &s);
 
 	if (rc)
 		return rc;
@@ -54,7 +70,7 @@ int cuStreamSynchronize(CUstream handle)
 int cuStreamQuery(CUstream handle)
 {
 	struct bf_cu_stream *s;
-	int rc = bf_cu_enter_stream(handle, &s);
+	int rc = enter_to_look(handle, &s);
 
 	if (rc)
 		return rc;
@@ -86,36 +102,6 @@ STREAM_GET(cuStreamGetPriority, int, s->priority)
 STREAM_GET(cuStreamGetCtx, CUcontext, s->context)
 STREAM_GET(cuStreamGetDevice, int, s->context->device)
 STREAM_GET(cuStreamGetId, unsigned long long, s->id)
-STREAM_GET(cuStreamIsCapturing, int, 0) /* nothing ever is: cuStreamBeginCapture() is not there */
-
-int cuStreamGetCaptureInfo_v2(CUstream handle, int *status, uint64_t *id, void *graph, void *dependencies,
-			      size_t *count)
-{
-	(void)id;
-	(void)graph;
-	(void)dependencies;
-	(void)count;
-	return cuStreamIsCapturing(handle, status);
-}
-
-int cuStreamGetCaptureInfo_v3(CUstream handle, int *status, uint64_t *id, void *graph, void *dependencies, void *edges,
-			      size_t *count)
-{
-	(void)edges;
-	return cuStreamGetCaptureInfo_v2(handle, status, id, graph, dependencies, count);
-}
-
-int cuThreadExchangeStreamCaptureMode(int *mode)
-{
-	static _Thread_local int own;
-	const int before = own;
-
-	if (!mode || *mode < 0 || *mode > 2)
-		return BF_CU_INVALID_VALUE;
-	own = *mode;
-	*mode = before;
-	return BF_CU_OK;
-}
 
 static int put(CUstream handle, struct bf_cu_op *op)
 {

@@ -38,28 +38,6 @@ BF_CU_API int cudaFree(void *p)
 	ENTERED(cuMemFree_v2(va(p)));
 }
 
-/* Memory is there at once, and goes when the stream has come to it. */
-BF_CU_API int cudaMallocAsync(void **out, size_t size, CUstream stream)
-{
-	(void)stream;
-	return cudaMalloc(out, size);
-}
-
-BF_CU_API int cudaMallocAsync_ptsz(void **out, size_t size, CUstream stream)
-{
-	return cudaMallocAsync(out, size, stream);
-}
-
-BF_CU_API int cudaFreeAsync(void *p, CUstream stream)
-{
-	ENTERED(cuMemFreeAsync(va(p), stream));
-}
-
-BF_CU_API int cudaFreeAsync_ptsz(void *p, CUstream stream)
-{
-	return cudaFreeAsync(p, stream ? stream : BF_CU_STREAM_THREAD);
-}
-
 BF_CU_API int cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t height)
 {
 	CUdeviceptr at = 0;
@@ -71,16 +49,7 @@ BF_CU_API int cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t he
 	return bf_rt_done(rc);
 }
 
-struct pitched {
-	void *at;
-	size_t pitch, x, y;
-};
-
-struct extent {
-	size_t width, height, depth;
-};
-
-BF_CU_API int cudaMalloc3D(struct pitched *out, struct extent e)
+BF_CU_API int cudaMalloc3D(struct bf_rt_pitched *out, struct bf_rt_extent e)
 {
 	const int rc = cudaMallocPitch(&out->at, &out->pitch, e.width, e.height * e.depth);
 
@@ -298,56 +267,51 @@ BF_CU_API int cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, siz
 	return area(to, to_pitch, from, from_pitch, width, height, stream, false);
 }
 
-/* cudaMemcpy3DParms */
-struct volume {
-	void *src_array;
-	size_t src_pos[3];
-	struct pitched src;
-	void *dst_array;
-	size_t dst_pos[3];
-	struct pitched dst;
-	struct extent extent;
-	int kind;
-};
-
-static int volume(const struct volume *v, CUstream stream, bool wait)
+int bf_rt_volume(const struct bf_rt_volume *v, struct bf_cu_copy3d *out)
 {
-	struct bf_cu_copy3d c;
-	int rc = bf_rt_enter();
+	const int rc = bf_rt_enter();
 
 	if (rc || !v)
-		return bf_rt_done(rc ? rc : BF_CU_INVALID_VALUE);
+		return rc ? rc : BF_CU_INVALID_VALUE;
 	if (v->src_array || v->dst_array)
-		return bf_rt_done(bf_cu_unsupported("copies of arrays"));
-	c = (struct bf_cu_copy3d){ .src_x = v->src_pos[0],
-				   .src_y = v->src_pos[1],
-				   .src_z = v->src_pos[2],
-				   .src_type = BF_CU_UNIFIED,
-				   .src_device = va(v->src.at),
-				   .src_pitch = v->src.pitch,
-				   .src_height = v->src.y,
-				   .dst_x = v->dst_pos[0],
-				   .dst_y = v->dst_pos[1],
-				   .dst_z = v->dst_pos[2],
-				   .dst_type = BF_CU_UNIFIED,
-				   .dst_device = va(v->dst.at),
-				   .dst_pitch = v->dst.pitch,
-				   .dst_height = v->dst.y,
-				   .width = v->extent.width,
-				   .height = v->extent.height,
-				   .depth = v->extent.depth };
-	rc = cuMemcpy3DAsync_v2(&c, stream);
+		return bf_cu_unsupported("copies of arrays");
+	*out = (struct bf_cu_copy3d){ .src_x = v->src_pos[0],
+				      .src_y = v->src_pos[1],
+				      .src_z = v->src_pos[2],
+				      .src_type = BF_CU_UNIFIED,
+				      .src_device = va(v->src.at),
+				      .src_pitch = v->src.pitch,
+				      .src_height = v->src.y,
+				      .dst_x = v->dst_pos[0],
+				      .dst_y = v->dst_pos[1],
+				      .dst_z = v->dst_pos[2],
+				      .dst_type = BF_CU_UNIFIED,
+				      .dst_device = va(v->dst.at),
+				      .dst_pitch = v->dst.pitch,
+				      .dst_height = v->dst.y,
+				      .width = v->extent.width,
+				      .height = v->extent.height,
+				      .depth = v->extent.depth };
+	return BF_CU_OK;
+}
+
+static int volume(const struct bf_rt_volume *v, CUstream stream, bool wait)
+{
+	struct bf_cu_copy3d c;
+	int rc = bf_rt_volume(v, &c);
+
+	rc = rc ? rc : cuMemcpy3DAsync_v2(&c, stream);
 	if (!rc && wait)
 		rc = cuStreamSynchronize(stream);
 	return bf_rt_done(rc);
 }
 
-BF_CU_API int cudaMemcpy3D(const struct volume *v)
+BF_CU_API int cudaMemcpy3D(const struct bf_rt_volume *v)
 {
 	return volume(v, NULL, true);
 }
 
-BF_CU_API int cudaMemcpy3DAsync(const struct volume *v, CUstream stream)
+BF_CU_API int cudaMemcpy3DAsync(const struct bf_rt_volume *v, CUstream stream)
 {
 	return volume(v, stream, false);
 }
@@ -400,7 +364,7 @@ BF_CU_API int cudaGetSymbolSize(size_t *size, const void *symbol)
 	return bf_rt_done(bf_rt_symbol(symbol, NULL, size));
 }
 
-static int symbol_place(const void *symbol, size_t size, size_t offset, void **out)
+int bf_rt_symbol_place(const void *symbol, size_t size, size_t offset, void **out)
 {
 	CUdeviceptr at = 0;
 	size_t all = 0;
@@ -414,7 +378,7 @@ static int to_symbol(const void *symbol, const void *from, size_t size, size_t o
 		     bool wait)
 {
 	void *at;
-	const int rc = symbol_place(symbol, size, offset, &at);
+	const int rc = bf_rt_symbol_place(symbol, size, offset, &at);
 
 	return rc ? bf_rt_done(rc) : copy(at, from, size, kind, stream, wait);
 }
@@ -422,7 +386,7 @@ static int to_symbol(const void *symbol, const void *from, size_t size, size_t o
 static int from_symbol(void *to, const void *symbol, size_t size, size_t offset, int kind, CUstream stream, bool wait)
 {
 	void *at;
-	const int rc = symbol_place(symbol, size, offset, &at);
+	const int rc = bf_rt_symbol_place(symbol, size, offset, &at);
 
 	return rc ? bf_rt_done(rc) : copy(to, at, size, kind, stream, wait);
 }

@@ -230,6 +230,19 @@ int bf_rt_kernel(const void *stub, CUfunction *out)
 	return bf_cu_is_function(stub, out) ? BF_CU_OK : BF_RT_INVALID_FUNCTION;
 }
 
+const void *bf_rt_stub(CUfunction f)
+{
+	const void *stub = f;
+
+	pthread_mutex_lock(&table.lock);
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		for (const struct symbol *s = table.functions[i]; s; s = s->next)
+			if (s->kernel == f)
+				stub = s->host;
+	pthread_mutex_unlock(&table.lock);
+	return stub;
+}
+
 int bf_rt_symbol(const void *host, CUdeviceptr *at, size_t *size)
 {
 	int rc = bf_rt_enter();

@@ -342,17 +342,8 @@ BOTH(cudaStreamWaitEvent, (CUstream s, CUevent event, unsigned flags), cuStreamW
 BOTH(cudaStreamAddCallback, (CUstream s, bf_cu_stream_fn *fn, void *arg, unsigned flags),
      cuStreamAddCallback(s, fn, arg, flags))
 BOTH(cudaLaunchHostFunc, (CUstream s, bf_cu_host_fn *fn, void *arg), cuLaunchHostFunc(s, fn, arg))
-BOTH(cudaStreamIsCapturing, (CUstream s, int *status), cuStreamIsCapturing(s, status))
-BOTH(cudaStreamGetCaptureInfo,
-     (CUstream s, int *status, uint64_t *id, void *graph, void *from, void *edges, size_t *count),
-     cuStreamGetCaptureInfo_v3(s, status, id, graph, from, edges, count))
 BOTH(cudaEventRecord, (CUevent event, CUstream s), cuEventRecord(event, s))
 BOTH(cudaEventRecordWithFlags, (CUevent event, CUstream s, unsigned flags), cuEventRecordWithFlags(event, s, flags))
-
-BF_CU_API int cudaThreadExchangeStreamCaptureMode(int *mode)
-{
-	return bf_rt_done(cuThreadExchangeStreamCaptureMode(mode));
-}
 
 BF_CU_API int cudaEventCreate(CUevent *out)
 {

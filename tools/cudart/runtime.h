@@ -23,6 +23,27 @@ struct bf_dim3 {
 	unsigned x, y, z;
 };
 
+struct bf_rt_pitched {
+	void *at;
+	size_t pitch, x, y;
+};
+
+struct bf_rt_extent {
+	size_t width, height, depth;
+};
+
+/* cudaMemcpy3DParms */
+struct bf_rt_volume {
+	void *src_array;
+	size_t src_pos[3];
+	struct bf_rt_pitched src;
+	void *dst_array;
+	size_t dst_pos[3];
+	struct bf_rt_pitched dst;
+	struct bf_rt_extent extent;
+	int kind;
+};
+
 /* Of all calls: what it returns is the thread's last error, too, if it is one. */
 int bf_rt_done(int error);
 
@@ -34,5 +55,14 @@ int bf_rt_device(void);
 int bf_rt_kernel(const void *stub, CUfunction *out);
 /* The variable that a host one stands for. */
 int bf_rt_symbol(const void *host, CUdeviceptr *at, size_t *size);
+/* The function that stands for a kernel, or the kernel. */
+const void *bf_rt_stub(CUfunction f);
+
+/* memory.c: the driver's structure for a copy; a place in a variable. 0 or an error. */
+int bf_rt_volume(const struct bf_rt_volume *v, struct bf_cu_copy3d *out);
+int bf_rt_symbol_place(const void *symbol, size_t size, size_t offset, void **out);
+
+/* graph.c: cudaGraphAddNode(), the same in all versions. */
+int bf_rt_add_node(CUgraphNode *out, CUgraph g, const CUgraphNode *from, size_t count, void *params);
 
 #endif

@@ -1,0 +1,284 @@
+/*
+ * Graphs and capture by the driver API, with a kernel that is here as PTX: order by edges, changes of what was
+ * instantiated, graphs in graphs, objects that live as long, memory of graphs, and what may not be done while a stream
+ * is captured. It is linked with nothing; test_exec_cuda.sh runs it under `belfry exec --gpu`. What it found wrong
+ * first ends it with exit code 1.
+ */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEED(good, what)                                                                                               \
+	do {                                                                                                           \
+		if (!(good)) {                                                                                         \
+			printf("FAILED line %d: %s\n", __LINE__, what);                                                \
+			exit(1);                                                                                       \
+		}                                                                                                      \
+	} while (0)
+
+/* *p = *p * factor + add, by one thread. */
+static const char step_ptx[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry step(.param .u64 p, .param .u32 factor, .param .u32 add)\n{\n"
+    "	.reg .b32 %r<5>;\n	.reg .b64 %rd<2>;\n"
+    "	ld.param.u64 %rd1, [p];\n	ld.param.u32 %r1, [factor];\n"
+    "	ld.param.u32 %r2, [add];\n	ld.global.u32 %r3, [%rd1];\n"
+    "	mad.lo.u32 %r4, %r3, %r1, %r2;\n	st.global.u32 [%rd1], %r4;\n	ret;\n}\n";
+
+struct kernel {
+	void *fn;
+	unsigned grid[3], block[3], shared;
+	void **params, **extra;
+	void *kernel, *context;
+};
+
+struct fill {
+	uint64_t at;
+	size_t pitch;
+	unsigned value, size;
+	size_t width, height;
+};
+
+static struct {
+	int (*init)(unsigned), (*retain)(void **, int), (*set)(void *);
+	int (*load)(void **, const void *), (*get)(void **, void *, const char *);
+	int (*allocate)(uint64_t *, size_t), (*allocate_async)(uint64_t *, size_t, void *),
+	    (*free_async)(uint64_t, void *);
+	int (*read)(void *, uint64_t, size_t), (*read_async)(void *, uint64_t, size_t, void *);
+	int (*fill)(uint64_t, unsigned, size_t, void *);
+	int (*stream)(void **, unsigned), (*wait)(void *), (*all)(void);
+	int (*event)(void **, unsigned), (*record)(void *, void *), (*wait_event)(void *, void *, unsigned);
+	int (*query)(void *);
+	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+		      void **);
+	int (*call)(void *, void (*)(void *), void *);
+	int (*graph)(void **, unsigned), (*graph_gone)(void *), (*clone)(void **, void *);
+	int (*add_kernel)(void **, void *, void *const *, size_t, const struct kernel *);
+	int (*add_fill)(void **, void *, void *const *, size_t, const struct fill *, void *);
+	int (*add_child)(void **, void *, void *const *, size_t, void *);
+	int (*depend)(void *, void *const *, void *const *, size_t), (*nodes)(void *, void **, size_t *);
+	int (*instantiate)(void **, void *, unsigned long long), (*start)(void *, void *), (*exec_gone)(void *);
+	int (*set_kernel)(void *, void *, const struct kernel *), (*update)(void *, void *, void *);
+	int (*enable)(void *, void *, unsigned);
+	int (*begin)(void *, int), (*end)(void *, void **), (*capturing)(void *, int *), (*mode)(int *);
+	int (*object)(void **, void *, void (*)(void *), unsigned, unsigned);
+	int (*give)(void *, void *, unsigned, unsigned);
+} cu;
+
+static void load(void)
+{
+	const struct {
+		const char *name;
+		void *to;
+	} wanted[] = {
+		{ "cuInit", &cu.init },
+		{ "cuDevicePrimaryCtxRetain", &cu.retain },
+		{ "cuCtxSetCurrent", &cu.set },
+		{ "cuModuleLoadData", &cu.load },
+		{ "cuModuleGetFunction", &cu.get },
+		{ "cuMemAlloc_v2", &cu.allocate },
+		{ "cuMemAllocAsync", &cu.allocate_async },
+		{ "cuMemFreeAsync", &cu.free_async },
+		{ "cuMemcpyDtoH_v2", &cu.read },
+		{ "cuMemcpyDtoHAsync_v2", &cu.read_async },
+		{ "cuMemsetD32Async", &cu.fill },
+		{ "cuStreamCreate", &cu.stream },
+		{ "cuStreamSynchronize", &cu.wait },
+		{ "cuCtxSynchronize", &cu.all },
+		{ "cuEventCreate", &cu.event },
+		{ "cuEventRecord", &cu.record },
+		{ "cuStreamWaitEvent", &cu.wait_event },
+		{ "cuEventQuery", &cu.query },
+		{ "cuLaunchKernel", &cu.launch },
+		{ "cuLaunchHostFunc", &cu.call },
+		{ "cuGraphCreate", &cu.graph },
+		{ "cuGraphDestroy", &cu.graph_gone },
+		{ "cuGraphClone", &cu.clone },
+		{ "cuGraphAddKernelNode_v2", &cu.add_kernel },
+		{ "cuGraphAddMemsetNode", &cu.add_fill },
+		{ "cuGraphAddChildGraphNode", &cu.add_child },
+		{ "cuGraphAddDependencies", &cu.depend },
+		{ "cuGraphGetNodes", &cu.nodes },
+		{ "cuGraphInstantiateWithFlags", &cu.instantiate },
+		{ "cuGraphLaunch", &cu.start },
+		{ "cuGraphExecDestroy", &cu.exec_gone },
+		{ "cuGraphExecKernelNodeSetParams_v2", &cu.set_kernel },
+		{ "cuGraphExecUpdate_v2", &cu.update },
+		{ "cuGraphNodeSetEnabled", &cu.enable },
+		{ "cuStreamBeginCapture_v2", &cu.begin },
+		{ "cuStreamEndCapture", &cu.end },
+		{ "cuStreamIsCapturing", &cu.capturing },
+		{ "cuThreadExchangeStreamCaptureMode", &cu.mode },
+		{ "cuUserObjectCreate", &cu.object },
+		{ "cuGraphRetainUserObject", &cu.give },
+	};
+	void *library = dlopen("libcuda.so.1", RTLD_NOW), *context;
+
+	NEED(library, dlerror());
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		void *found = dlsym(library, wanted[i].name);
+
+		NEED(found, wanted[i].name);
+		memcpy(wanted[i].to, &found, sizeof(found));
+	}
+	NEED(!cu.init(0) && !cu.retain(&context, 0) && !cu.set(context), "a context");
+}
+
+static void *step, *one, *two;
+static uint64_t word, other;
+
+static uint32_t value(uint64_t at)
+{
+	uint32_t v = 0;
+
+	NEED(!cu.read(&v, at, 4), "cuMemcpyDtoH");
+	return v;
+}
+
+/* A node of *at = *at * factor + add. */
+static void *add(void *graph, uint64_t at, unsigned factor, unsigned plus, void *const *from, size_t count)
+{
+	void *args[] = { &at, &factor, &plus }, *node;
+	const struct kernel k = { .fn = step, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .params = args };
+
+	NEED(!cu.add_kernel(&node, graph, from, count, &k), "cuGraphAddKernelNode");
+	return node;
+}
+
+static int put(void *stream, uint64_t at, unsigned factor, unsigned plus)
+{
+	void *args[] = { &at, &factor, &plus };
+
+	return cu.launch(step, 1, 1, 1, 1, 1, 1, 0, stream, args, NULL);
+}
+
+/* A diamond whose nodes are made against their order, and one beside it. */
+static void test_edges(void)
+{
+	const struct fill zero = { .at = word, .size = 4, .width = 1, .height = 1 };
+	void *graph, *exec, *a, *b, *c, *d, *e, *from[4], *to[4];
+
+	NEED(!cu.graph(&graph, 0), "cuGraphCreate");
+	d = add(graph, word, 10, 4, NULL, 0);
+	c = add(graph, word, 10, 3, NULL, 0);
+	b = add(graph, other, 10, 2, NULL, 0);
+	NEED(!cu.add_fill(&a, graph, NULL, 0, &zero, NULL), "cuGraphAddMemsetNode");
+	e = add(graph, word, 1, 1000, &d, 1);
+	memcpy(from, (void *[]){ a, a, b, c }, sizeof(from));
+	memcpy(to, (void *[]){ b, c, d, d }, sizeof(to));
+	NEED(!cu.depend(graph, from, to, 4) && cu.depend(graph, from, to, 1) == 1, "edges");
+	NEED(!cu.instantiate(&exec, graph, 0), "cuGraphInstantiate");
+	for (int i = 0; i < 10; i++)
+		NEED(!cu.start(exec, i % 3 ? one : two), "cuGraphLaunch");
+	NEED(!cu.all() && value(word) == 1034, "the order of the edges");
+	NEED(!cu.enable(exec, c, 0) && !cu.start(exec, one) && !cu.wait(one) && value(word) == 1004, "a node left out");
+	NEED(!cu.depend(graph, &e, &a, 1), "an edge back");
+	NEED(cu.instantiate(&exec, graph, 0) == 1, "a graph in a circle is instantiated");
+	NEED(!cu.graph_gone(graph), "cuGraphDestroy");
+}
+
+static void add_one(void *count)
+{
+	++*(int *)count;
+}
+
+/* Chains of chains; what is instantiated keeps its own arguments, and its objects. */
+static void test_changes(void)
+{
+	unsigned factor = 1, plus = 700;
+	void *args[] = { &word, &factor, &plus };
+	const struct kernel k = { .fn = step, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .params = args };
+	void *inner, *outer, *exec, *first, *last, *child, *object, *clone, *info[3];
+	int gone = 0;
+
+	NEED(!cu.graph(&inner, 0) && !cu.graph(&outer, 0), "cuGraphCreate");
+	first = add(inner, word, 0, 1, NULL, 0);
+	add(inner, word, 3, 0, &first, 1);
+	NEED(!cu.add_child(&child, outer, NULL, 0, inner), "cuGraphAddChildGraphNode");
+	last = add(outer, word, 100, 0, &child, 1);
+	NEED(!cu.object(&object, &gone, add_one, 1, 1) && !cu.give(outer, object, 1, 1), "an object");
+	NEED(!cu.instantiate(&exec, outer, 0) && !cu.clone(&clone, outer), "copies");
+	NEED(!cu.start(exec, one) && !cu.wait(one) && value(word) == 300, "a graph in a graph");
+	NEED(!cu.set_kernel(exec, last, &k) && !cu.start(exec, one) && !cu.wait(one) && value(word) == 703, "a change");
+	NEED(!cu.update(exec, clone, info) && !cu.start(exec, one) && !cu.wait(one) && value(word) == 300, "an update");
+	NEED(cu.update(exec, inner, info) == 910, "an update by another shape");
+	NEED(!cu.graph_gone(outer) && !cu.graph_gone(inner) && !cu.graph_gone(clone) && !gone, "an object of the rest");
+	NEED(!cu.start(exec, one) && !cu.exec_gone(exec) && !cu.all(), "the last launch");
+	for (int i = 0; i < 1000 && !*(volatile int *)&gone; i++)
+		cu.wait(one);
+	NEED(gone == 1 && value(word) == 300, "an object that nobody needs");
+}
+
+/* What two streams do becomes a graph; nothing is done before that is launched. */
+static void test_capture(void)
+{
+	void *graph, *exec, *fork, *join;
+	uint64_t own;
+	uint32_t host = 0;
+	int calls = 0, status;
+	size_t count = 0;
+
+	NEED(!cu.event(&fork, 2) && !cu.event(&join, 2), "cuEventCreate");
+	NEED(!cu.begin(one, 0) && !cu.fill(word, 5, 1, one) && !cu.allocate_async(&own, 4, one), "a capture");
+	NEED(!cu.record(fork, one) && !cu.wait_event(two, fork, 0) && !cu.capturing(two, &status) && status == 1,
+	     "a fork");
+	NEED(!cu.fill(own, 2, 1, two) && !put(two, own, 10, 1) && !put(one, word, 2, 0), "both streams");
+	NEED(!cu.record(join, two) && !cu.wait_event(one, join, 0), "a join");
+	NEED(!cu.read_async(&host, own, 4, one) && !cu.free_async(own, one) && !cu.call(one, add_one, &calls),
+	     "the end");
+	NEED(!cu.end(one, &graph) && !cu.nodes(graph, NULL, &count) && count == 8, "nodes");
+	NEED(!cu.all() && !calls && !host, "captured work is done");
+	NEED(!cu.instantiate(&exec, graph, 0) && !cu.start(exec, one) && !cu.start(exec, two) && !cu.all(), "launches");
+	NEED(calls == 2 && host == 21 && value(word) == 10, "what was captured");
+	NEED(!cu.exec_gone(exec) && !cu.graph_gone(graph), "the end");
+}
+
+/* Errors are those of an H100 (tests/long/cuda/capture.txt). */
+static void test_errors(void)
+{
+	void *graph = &graph, *event, *before;
+	uint64_t p;
+	int relaxed = 2, status;
+
+	NEED(!cu.event(&event, 2) && !cu.event(&before, 2) && !cu.record(before, two) && !cu.all(), "events");
+	NEED(cu.begin(NULL, 0) == 900 && cu.end(one, &graph) == 401, "the legacy stream, and none");
+	NEED(!cu.begin(one, 0) && cu.begin(one, 0) == 401, "a capture in a capture");
+	NEED(cu.allocate(&p, 4) == 900 && put(one, word, 1, 1) == 901 && cu.end(one, &graph) == 901 && !graph,
+	     "memory while a stream is captured");
+	NEED(!cu.begin(one, 0) && !cu.mode(&relaxed) && !cu.allocate(&p, 4) && !cu.mode(&relaxed) &&
+		 !cu.end(one, &graph),
+	     "memory for a thread that says it is safe");
+	NEED(!cu.begin(one, 2) && cu.wait(one) == 900 && cu.end(one, &graph) == 901, "a wait for it");
+	NEED(!cu.begin(one, 2) && cu.all() == 900 && cu.end(one, &graph) == 901, "a wait for all");
+	NEED(!cu.begin(one, 2) && put(NULL, word, 1, 1) == 906 && cu.end(one, &graph) == 901, "the legacy stream");
+	NEED(!cu.begin(one, 2) && !cu.record(event, one) && cu.query(event) == 907 && cu.end(one, &graph) == 901 &&
+		 cu.query(event) == 1,
+	     "a captured event");
+	NEED(!cu.begin(one, 2) && cu.wait_event(one, before, 0) == 905 && cu.end(one, &graph) == 901,
+	     "an event of before");
+	NEED(!cu.begin(one, 2) && !put(one, word, 1, 1) && !cu.record(event, one) && !cu.wait_event(two, event, 0) &&
+		 !put(two, word, 1, 1) && cu.end(two, &graph) == 903 && cu.end(one, &graph) == 901,
+	     "the end of another stream");
+	NEED(!cu.begin(one, 2) && !put(one, word, 1, 1) && !cu.record(event, one) && !cu.wait_event(two, event, 0) &&
+		 !put(two, word, 1, 1) && cu.end(one, &graph) == 904,
+	     "a stream that was not joined");
+	NEED(!cu.capturing(two, &status) && !status && !put(two, word, 1, 1) && !cu.all(), "afterwards");
+}
+
+int main(void)
+{
+	void *module;
+
+	load();
+	NEED(!cu.load(&module, step_ptx) && !cu.get(&step, module, "step"), "the kernel");
+	NEED(!cu.allocate(&word, 4) && !cu.allocate(&other, 4), "memory");
+	NEED(!cu.stream(&one, 0) && !cu.stream(&two, 1), "streams");
+	test_edges();
+	test_changes();
+	test_capture();
+	test_errors();
+	puts("ok graphs");
+	return 0;
+}
