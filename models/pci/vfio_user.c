@@ -36,7 +36,9 @@ void bf_vfu_hang_up(struct bf_vfio_user *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	bf_vfu_log(s, "connection %llu ends: %s", (unsigned long long)s->count.sessions, text);
+	bf_vfu_log(s, "connection %llu ends: %s", (unsigned long long)s->count.sessions,
+		   __atomic_load_n(&s->lost, __ATOMIC_RELAXED) ? "a file that the client had mapped has become shorter"
+							       : text);
 	s->dead = true;
 	if (s->o.live)
 		bf_live_remove_fd(s->o.live, s->fd);
@@ -189,7 +191,7 @@ int bf_vfio_user_adopt(struct bf_vfio_user *s, int fd)
 		return rc;
 	}
 	s->fd = fd;
-	s->dead = s->paused = s->negotiated = false;
+	s->dead = s->paused = s->negotiated = s->lost = false;
 	s->watched = BF_LIVE_READ;
 	s->max_transfer = BF_VFU_MAX_TRANSFER;
 	s->files_made = s->far_made = 0;

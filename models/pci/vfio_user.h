@@ -10,8 +10,8 @@
  *
  * A message that makes no sense gets an error reply and is counted; the connection ends only where framing is lost (a
  * size below 16), when the client takes more than 256 MiB of answers without reading them, or when it ends it.
- * A client that shortens a file after it was mapped makes the next access to the missing part end the process (SIGBUS);
- * QEMU's memory backends are sealed against that.
+ * A client that shortens a file after it was mapped makes the next access to the missing part raise SIGBUS, which ends
+ * the process unless its handler calls bf_vfio_user_mend(). QEMU's memory backends are sealed against that.
  *
  * Protocol: models/pci/vfio_user_wire.h; what clients really do: docs/hardware/vfio-user.md. One thread, the
  * simulation's.
@@ -62,6 +62,12 @@ int bf_vfio_user_adopt(struct bf_vfio_user *s, int fd);
  * The simulation's events are the caller's to run.
  */
 bool bf_vfio_user_step(struct bf_vfio_user *s);
+
+/*
+ * For a handler of SIGBUS, on any thread: true when `address` lies in a file of the client's, which has become shorter.
+ * From its page on there is other memory now, so that the access can be repeated, and the connection is about to end.
+ */
+bool bf_vfio_user_mend(struct bf_vfio_user *s, const void *address);
 
 bool bf_vfio_user_connected(const struct bf_vfio_user *s);
 

@@ -102,6 +102,7 @@ struct bf_vfio_user {
 	/* The connection; -1: none. After `dead` nothing goes in or out, and `event` ends it. */
 	int fd;
 	bool dead, negotiated;
+	bool lost;        /* memory that the client took back; set by a signal handler */
 	bool paused;      /* nothing is read until the client has taken its answers */
 	uint32_t watched; /* BF_LIVE_* */
 	struct bf_event end_event;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "models/pci/vfio_user_internal.h"
@@ -106,6 +107,33 @@ static int find_file(struct bf_vfio_user *s, int fd, uint64_t need, bool write, 
 	if (!f)
 		return bf_vfu_refuse(s, -ENOSPC, "DMA_MAP: more than %u files", BF_VFU_FILES);
 	return map_file(s, f, fd, &st, writable);
+}
+
+/*
+ * In a signal handler: the rest of the file becomes memory of nobody's. Large pages can only be replaced as a whole.
+ * Closing the socket both ways wakes the loop, which finds the end there.
+ */
+bool bf_vfio_user_mend(struct bf_vfio_user *s, const void *address)
+{
+	const uintptr_t at = (uintptr_t)address & ~(uintptr_t)(BF_PAGE - 1);
+
+	for (uint32_t i = 0; i < BF_VFU_FILES; i++) {
+		const struct bf_vfu_file *f = &s->files[i];
+		const uintptr_t first = (uintptr_t)f->bytes;
+		const int prot = PROT_READ | PROT_WRITE,
+			  flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+
+		if (!f->region || at < first || at - first >= f->size)
+			continue;
+		if (mmap((uint8_t *)f->bytes + (at - first), f->size - (at - first), prot, flags, -1, 0) ==
+			MAP_FAILED &&
+		    mmap(f->bytes, f->size, prot, flags, -1, 0) == MAP_FAILED)
+			return false;
+		__atomic_store_n(&s->lost, true, __ATOMIC_RELAXED);
+		shutdown(s->fd, SHUT_RDWR);
+		return true;
+	}
+	return false;
 }
 
 /* Memory without a file: addresses that only messages reach. */

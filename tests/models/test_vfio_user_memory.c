@@ -1,4 +1,6 @@
 /* The vfio-user server: guest memory with a descriptor, and where descriptors belong. */
+#include <signal.h>
+
 #include "tests/models/vfio_user_client.h"
 
 START_TEST(dma_reaches_what_is_mapped)
@@ -164,6 +166,42 @@ START_TEST(files_come_and_go)
 }
 END_TEST
 
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (!bf_vfio_user_mend(r.server, info->si_addr))
+		signal(number, SIG_DFL);
+}
+
+/* Nobody is taken down by a client that takes memory back: its connection ends, and the next one is served. */
+START_TEST(files_that_become_shorter)
+{
+	const struct sigaction a = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO };
+	const int fd = memory(0x8000), other = memory(0x1000);
+
+	begin();
+	sigaction(SIGBUS, &a, NULL);
+	ck_assert_uint_eq(map(3, 0, 0x10000, 0x8000, fd), 0);
+	ck_assert_int_eq(dma(GO_WRITE, 0x10000, 0x1000), 0);
+	ck_assert_int_eq(ftruncate(fd, 0x2000), 0);
+	post(0, REG_IOVA, 0x13ff8, 8);
+	post(0, REG_LEN, 0x1000, 8);
+	post(0, REG_GO, _i ? GO_READ : GO_WRITE, 8);
+	rig_pump(&r);
+	rig_pump(&r);
+	ck_assert(!bf_vfio_user_connected(r.server));
+	ck_assert_ptr_nonnull(strstr(r.log, "has become shorter"));
+	ck_assert_uint_eq(r.ended, 1);
+	close(r.fd);
+	close(fd);
+	ck_assert_int_eq(rig_connect(&r), 0);
+	begin();
+	ck_assert_uint_eq(map(3, 0, 0x10000, 0x1000, other), 0);
+	ck_assert_int_eq(dma(GO_WRITE, 0x10000, 0x1000), 0);
+	close(other);
+}
+END_TEST
+
 /* Descriptors belong to the message that they came with, also when it is read together with others. */
 START_TEST(descriptors_stay_with_their_message)
 {
@@ -246,6 +284,7 @@ int main(void)
 	tcase_add_test(t, unmaps_sweep);
 	tcase_add_test(t, many_maps_share_one_mapping);
 	tcase_add_test(t, files_come_and_go);
+	tcase_add_loop_test(t, files_that_become_shorter, 0, 2);
 	tcase_add_test(t, descriptors_stay_with_their_message);
 	tcase_add_test(t, too_many_descriptors);
 	return client_run(s);

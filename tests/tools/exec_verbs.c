@@ -10,6 +10,7 @@
 #include <infiniband/verbs.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -409,6 +410,38 @@ static void test_abort(void)
 	abort();
 }
 
+/* The default action of a signal is still that, and what the program says of it is what it reads. */
+static void test_terminated(void)
+{
+	struct sigaction got;
+	struct pair p = { 0 };
+
+	make(&p);
+	need(!sigaction(SIGTERM, NULL, &got) && got.sa_handler == SIG_DFL && !got.sa_flags, "SIGTERM has a handler");
+	need(signal(SIGTERM, SIG_IGN) == SIG_DFL, "signal() tells of a handler");
+	need(!raise(SIGTERM), "raise");
+	need(signal(SIGTERM, SIG_DFL) == SIG_IGN, "SIGTERM is not ignored");
+	do_all(&p);
+	raise(SIGTERM);
+	need(false, "SIGTERM does not end the process");
+}
+
+/* The allocator finds its lists broken and aborts with its lock held. */
+static void test_broken_heap(void)
+{
+	const size_t size = 100000; /* from the end of the heap, so that what is behind it says how much is left */
+	struct pair p = { 0 };
+	size_t *volatile words;
+
+	make(&p);
+	do_all(&p);
+	words = malloc(size);
+	need(words, "no memory");
+	words[malloc_usable_size(words) / sizeof(*words)] = ~(size_t)0;
+	words = malloc(size);
+	need(false, "the allocator has noticed nothing");
+}
+
 static void on_usr1(int number)
 {
 	(void)number;
@@ -593,19 +626,11 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} tests[] = {
-		{ "polling", test_polling },
-		{ "events", test_events },
-		{ "unread", test_unread },
-		{ "handlers", test_handlers },
-		{ "blocked", test_blocked },
-		{ "fork", test_fork },
-		{ "copies", test_copies },
-		{ "paths", test_paths },
-		{ "quit", test_quit },
-		{ "nested", test_nested },
-		{ "abort", test_abort },
-		{ "faulted", test_faulted },
-		{ "faulted-late", test_faulted_late },
+		{ "polling", test_polling },         { "events", test_events },   { "unread", test_unread },
+		{ "handlers", test_handlers },       { "blocked", test_blocked }, { "fork", test_fork },
+		{ "copies", test_copies },           { "paths", test_paths },     { "quit", test_quit },
+		{ "nested", test_nested },           { "abort", test_abort },     { "terminated", test_terminated },
+		{ "broken-heap", test_broken_heap }, { "faulted", test_faulted }, { "faulted-late", test_faulted_late },
 	};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -81,6 +81,13 @@ expect 139 -- "$verbs" nested
 expect 134 --trace a.bft -- "$verbs" abort
 "$BELFRY" dump --type=cqe a.bft >dump 2>err || fail "a trace has no end when its program aborts"
 [ "$(wc -l <dump)" -gt 200 ] || fail "the trace of a program that aborted lacks completions"
+expect 143 --trace a.bft -- "$verbs" terminated
+"$BELFRY" dump --type=cqe a.bft >dump 2>err || fail "a trace has no end when its program is terminated"
+[ "$(wc -l <dump)" -gt 200 ] || fail "the trace of a program that was terminated lacks completions"
+if ! grep -q "^BELFRY_SANITIZE:[A-Z]*=." "$BELFRY_BUILD_DIR/CMakeCache.txt"; then # which have allocators of their own
+	expect 134 --trace a.bft -- "$verbs" broken-heap
+	"$BELFRY" dump --type=cqe a.bft >dump 2>err || fail "a trace has no end when its program's heap is broken"
+fi
 expect 0 --trace outer.bft -- "$BELFRY" exec -- "$verbs" polling # one inside another: the inner one counts
 [ ! -e outer.bft ] || fail "the inner command took the outer one's trace"
 expect 3 -- sh -c 'exit 3'

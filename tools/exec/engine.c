@@ -260,6 +260,23 @@ void bf_engine_stop(struct bf_engine *e)
 	bf_engine_unblock(&c);
 }
 
+/* Who holds the lock is done in microseconds, unless it is what is broken: it never is then. */
+#define RESCUE_LOOKS 1000
+
+void bf_engine_rescue(struct bf_engine *e)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
+	if (__atomic_load_n(&e->dead, __ATOMIC_RELAXED) || e->pid != getpid())
+		return;
+	/* The lock is kept: whoever else is on the way has nothing to record any more. */
+	if (!bf_engine_inside(e))
+		for (int i = 0; i < RESCUE_LOOKS && !take(e); i++)
+			nanosleep(&moment, NULL);
+	if (!e->dead)
+		bf_trace_rescue(&e->keeper);
+}
+
 uint32_t bf_engine_devices(const struct bf_engine *e)
 {
 	return e->opts.devices;

@@ -48,6 +48,8 @@ struct bf_engine; /* opaque; one a process */
 int bf_engine_start(struct bf_engine **out, char *why, size_t cap);
 /* At exit: ends the thread, closes what is open, writes the trace's end and the statistics. */
 void bf_engine_stop(struct bf_engine *e);
+/* In the handler of a signal that is about to end the process, wherever it came: writes the trace's end. */
+void bf_engine_rescue(struct bf_engine *e);
 
 uint32_t bf_engine_devices(const struct bf_engine *e);
 

@@ -2,6 +2,9 @@
  * Signals. Faults at doorbells must come to the engine, whatever handlers the program has for SIGSEGV, SIGBUS and
  * SIGTRAP (a JVM, UCX, a crash reporter) and whatever it blocks. What it asks for these is noted and done for those
  * faults that are its own: its mask, SA_RESETHAND, the default action, as the kernel would have.
+ *
+ * Where the program leaves a signal that ends it to the default action, a handler of ours writes the end of the trace
+ * first. It may interrupt anything, so it takes nothing from the allocator and leaves everything else where it is.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,6 +16,10 @@
 /* abort() is no doorbell, but the end of a trace. */
 static const int ours[] = { SIGSEGV, SIGBUS, SIGTRAP, SIGABRT };
 #define OURS BF_ARRAY_LEN(ours)
+
+/* These are ours only as long as the program leaves them to the default action. */
+static const int ends[] = { SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGILL, SIGFPE,
+			    SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU };
 
 /* What the program wants of one of them. Written with all signals blocked, read by fault handlers. */
 struct wish {
@@ -85,14 +92,22 @@ static void write_wish(struct wish *w, const struct sigaction *in, struct sigact
 
 /* ---- faults ---- */
 
+/* An instruction raised it and will again. */
+static bool comes_again(int number, const siginfo_t *info)
+{
+	return info->si_code > 0 && (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE);
+}
+
 /* A second time with nobody in between: the instruction faults again, or the signal is sent again. */
 static void do_default(int number, const siginfo_t *info)
 {
 	const struct sigaction standard = { .sa_handler = SIG_DFL };
+	struct bf_engine *e = bf_exec_running();
 
-	bf_exec_stop(); /* the trace of a crash is the one that is wanted */
+	if (e)
+		bf_engine_rescue(e); /* the trace of a crash is the one that is wanted */
 	BF_CALL_REAL(sigaction)(number, &standard, NULL);
-	if (info->si_code <= 0 || number == SIGTRAP)
+	if (!comes_again(number, info))
 		syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }
 
@@ -138,6 +153,54 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	errno = keep;
 }
 
+/* ---- ends ---- */
+
+static bool is_end(int number)
+{
+	for (size_t i = 0; i < BF_ARRAY_LEN(ends); i++)
+		if (ends[i] == number)
+			return true;
+	return false;
+}
+
+static void on_end(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	do_default(number, info); /* it is blocked until this handler has returned */
+}
+
+static const struct sigaction *our_end(struct sigaction *to)
+{
+	*to = (struct sigaction){ .sa_sigaction = on_end, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART };
+	sigfillset(&to->sa_mask);
+	for (size_t i = 0; i < OURS; i++)
+		sigdelset(&to->sa_mask, ours[i]);
+	return to;
+}
+
+static bool is_ours(const struct sigaction *a)
+{
+	return a->sa_flags & SA_SIGINFO && a->sa_sigaction == on_end;
+}
+
+/* The default action as the program knows it. */
+static void hide_ours(struct sigaction *a)
+{
+	if (is_ours(a))
+		*a = (struct sigaction){ .sa_handler = SIG_DFL };
+}
+
+static void watch_ends(void)
+{
+	for (size_t i = 0; i < BF_ARRAY_LEN(ends); i++) {
+		struct sigaction a;
+
+		if (!BF_CALL_REAL(sigaction)(ends[i], NULL, &a) && !(a.sa_flags & SA_SIGINFO) &&
+		    a.sa_handler == SIG_DFL)
+			BF_CALL_REAL(sigaction)(ends[i], our_end(&a), NULL);
+	}
+}
+
 void bf_exec_signals_start(void)
 {
 	struct sigaction a = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
@@ -155,6 +218,7 @@ void bf_exec_signals_start(void)
 		write_wish(&signals.wishes[i], &before, NULL);
 		BF_CALL_REAL(sigaction)(ours[i], &a, NULL);
 	}
+	watch_ends();
 }
 
 /* ---- what the program calls ---- */
@@ -164,6 +228,7 @@ int sigaction(int number, const struct sigaction *in, struct sigaction *old)
 {
 	struct wish *w = find_wish(number);
 	struct sigaction open_to_ours;
+	int rc;
 
 	if (w && atomic_load(&signals.on)) {
 		write_wish(w, in, old);
@@ -174,8 +239,13 @@ int sigaction(int number, const struct sigaction *in, struct sigaction *old)
 		for (size_t i = 0; i < OURS; i++)
 			sigdelset(&open_to_ours.sa_mask, ours[i]);
 		in = &open_to_ours;
+		if (is_end(number) && in->sa_handler == SIG_DFL && atomic_load(&signals.on))
+			in = our_end(&open_to_ours);
 	}
-	return BF_CALL_REAL(sigaction)(number, in, old);
+	rc = BF_CALL_REAL(sigaction)(number, in, old);
+	if (!rc && old)
+		hide_ours(old);
+	return rc;
 }
 
 static sighandler_t set_handler(int number, sighandler_t handler, int flags)
@@ -190,9 +260,16 @@ static sighandler_t set_handler(int number, sighandler_t handler, int flags)
 
 sighandler_t signal(int number, sighandler_t handler)
 {
-	if (!find_wish(number))
-		return BF_CALL_REAL(signal)(number, handler); /* knows of siginterrupt() */
-	return set_handler(number, handler, SA_RESTART);
+	union {
+		void (*action)(int, siginfo_t *, void *);
+		sighandler_t handler;
+	} ours_too = { .action = on_end };
+	sighandler_t old;
+
+	if (find_wish(number) || (is_end(number) && handler == SIG_DFL))
+		return set_handler(number, handler, SA_RESTART);
+	old = BF_CALL_REAL(signal)(number, handler); /* knows of siginterrupt() */
+	return old == ours_too.handler ? SIG_DFL : old;
 }
 
 sighandler_t bsd_signal(int number, sighandler_t handler);

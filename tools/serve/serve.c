@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "tools/serve/crash.h"
 #include "tools/workloads/choice.h"
 
 static void log_line(void *arg, const char *text)
@@ -25,6 +26,11 @@ static void client_ended(void *arg)
 		bf_live_stop(s->st.live);
 }
 
+static bool mend(void *arg, const void *address)
+{
+	return bf_vfio_user_mend(arg, address);
+}
+
 static int open_server(struct bf_serve *s)
 {
 	const struct bf_vfio_user_opts opts = {
@@ -38,6 +44,8 @@ static int open_server(struct bf_serve *s)
 	};
 	int rc = bf_vfio_user_create(s->st.sim, &opts, &s->server);
 
+	if (!rc)
+		bf_crash_mend(mend, s->server);
 	return rc ? rc : bf_vfio_user_listen(s->server, bf_arg_text(s->st.args, "socket"));
 }
 
@@ -53,6 +61,7 @@ static int build(struct bf_serve *s)
 
 static void tear_down(struct bf_serve *s)
 {
+	bf_crash_mend(NULL, NULL);
 	bf_vfio_user_destroy(s->server);
 	s->device->tear_down(s);
 	bf_pci_destroy(s->fn);

@@ -12,6 +12,7 @@
 #include "tools/report/counts.h"
 #include "tools/cli/input.h"
 #include "tools/report/top.h"
+#include "tools/serve/crash.h"
 #include "tools/workloads/choice.h"
 
 /* Without a spin the loop sleeps as soon as it finds nothing to do; its least time to look for work is this. */
@@ -87,6 +88,11 @@ int bf_station_open(struct bf_station *s)
 {
 	int rc = open_trace(s);
 
+	if (!rc) {
+		rc = bf_crash_watch(&s->keeper);
+		if (rc)
+			bf_fail(&s->sim->error, rc, "signals: %s", strerror(-rc));
+	}
 	rc = rc ? rc : parse_plan(s);
 	rc = rc ? rc : bf_live_create(s->sim, &s->live);
 	return rc ? rc : catch_signals(s);
@@ -150,6 +156,7 @@ int bf_station_close(struct bf_station *s, int rc, void (*more)(const void *arg,
 	struct bf_counts *counts = NULL;
 	int trace_rc = 0, code = BF_EXIT_GOOD;
 
+	bf_crash_forget();
 	bf_live_destroy(s->live);
 	if (s->signals > 0)
 		close(s->signals);

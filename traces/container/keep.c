@@ -1,6 +1,7 @@
 #include "traces/container/keep.h"
 
 #include "sim/member.h"
+#include "traces/container/trace_internal.h"
 
 static void on_time(struct bf_event *ev)
 {
@@ -15,6 +16,10 @@ void bf_trace_keep(struct bf_trace_keeper *k, struct bf_sim *sim, struct bf_trac
 {
 	k->sim = sim;
 	k->writer = writer;
+	k->rescued = false;
+	writer->kept = true;
+	bf_trace_flush(writer);
+	writer->whole = writer->chunk_bytes ? writer->offset : 0; /* JSON Lines have no chunks */
 	bf_event_init(&k->event, on_time);
 	bf_sim_after(sim, &k->event, BF_TRACE_KEEP_PS);
 }

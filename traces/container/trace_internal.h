@@ -200,7 +200,21 @@ struct bf_trace_writer {
 	uint32_t chunk_records;
 	uint64_t time_min, time_max;
 	void *zstd;
+	bool kept;      /* every chunk reaches the file at once; keep.h */
+	uint64_t whole; /* where the last whole chunk ends */
 };
+
+/*
+ * writer.c, for the end that a signal handler writes (rescue.c), which may call nothing that takes memory or a lock:
+ * the header of the chunk that is being filled, its entry in the index when it lies at `offset`, and the footer; one
+ * record more in that chunk; the chunk is written.
+ */
+void bf_writer_chunk(const struct bf_trace_writer *w, enum bf_chunk_kind kind, size_t decls,
+		     struct bf_chunk_header *head);
+void bf_writer_index(const struct bf_trace_writer *w, uint64_t offset, struct bf_index_entry *e);
+void bf_writer_footer(const struct bf_trace_writer *w, struct bf_footer *foot);
+void bf_writer_count(struct bf_trace_writer *w, uint64_t time_ps);
+void bf_writer_next_chunk(struct bf_trace_writer *w);
 
 struct bf_trace {
 	int (*next)(struct bf_trace *t, struct bf_trace_record *rec);

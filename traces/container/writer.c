@@ -32,28 +32,40 @@ static int put(struct bf_trace_writer *w, const void *bytes, size_t len)
 
 /* Chunks. */
 
+void bf_writer_index(const struct bf_trace_writer *w, uint64_t offset, struct bf_index_entry *e)
+{
+	bf_put_le64(e->offset.b, offset);
+	bf_put_le64(e->number.b, w->chunk);
+	bf_put_le64(e->first_record.b, w->records - w->chunk_records);
+	bf_put_le64(e->time_min.b, w->time_min);
+	bf_put_le64(e->time_max.b, w->time_max);
+}
+
 static int note_index(struct bf_trace_writer *w)
 {
 	struct bf_index_entry e;
-	bf_put_le64(e.offset.b, w->offset);
-	bf_put_le64(e.number.b, w->chunk);
-	bf_put_le64(e.first_record.b, w->records - w->chunk_records);
-	bf_put_le64(e.time_min.b, w->time_min);
-	bf_put_le64(e.time_max.b, w->time_max);
+	bf_writer_index(w, w->offset, &e);
 	return bf_bytes_add(&w->index, &e, sizeof(e));
+}
+
+void bf_writer_chunk(const struct bf_trace_writer *w, enum bf_chunk_kind kind, size_t decls,
+		     struct bf_chunk_header *head)
+{
+	*head = (struct bf_chunk_header){ .magic = BF_CHUNK_MAGIC, .kind = (uint8_t)kind };
+	bf_put_le64(head->number.b, w->chunk);
+	bf_put_le64(head->first_record.b, w->records - w->chunk_records);
+	bf_put_le32(head->records.b, w->chunk_records);
+	bf_put_le32(head->decls.b, (uint32_t)decls);
+	bf_put_le64(head->time_min.b, w->time_min);
+	bf_put_le64(head->time_max.b, w->time_max);
 }
 
 /* Writes `payload`, whose first `decls` bytes are declarations. */
 static int write_chunk(struct bf_trace_writer *w, enum bf_chunk_kind kind, const struct bf_bytes *payload, size_t decls)
 {
-	struct bf_chunk_header head = { .magic = BF_CHUNK_MAGIC, .kind = (uint8_t)kind };
+	struct bf_chunk_header head;
 	const uint8_t *stored;
-	bf_put_le64(head.number.b, w->chunk);
-	bf_put_le64(head.first_record.b, w->records - w->chunk_records);
-	bf_put_le32(head.records.b, w->chunk_records);
-	bf_put_le32(head.decls.b, (uint32_t)decls);
-	bf_put_le64(head.time_min.b, w->time_min);
-	bf_put_le64(head.time_max.b, w->time_max);
+	bf_writer_chunk(w, kind, decls, &head);
 	int rc = bf_chunk_pack(&head, payload->at, payload->len, w->level, w->zstd, &w->room, &stored);
 	if (rc)
 		return fail(w, rc, "compression");
@@ -69,12 +81,21 @@ static int end_chunk(struct bf_trace_writer *w)
 	if (note_index(w) || bf_bytes_add(&w->new_decls, w->data.at, w->data.len))
 		return fail(w, -ENOMEM, "chunk");
 	int rc = write_chunk(w, BF_CHUNK_DATA, &w->new_decls, decls);
+	/* What a signal handler would write has to be either here or in the file. */
+	if (!rc && w->kept && fflush(w->file))
+		rc = fail(w, -errno, w->name);
+	bf_writer_next_chunk(w);
+	return rc;
+}
+
+void bf_writer_next_chunk(struct bf_trace_writer *w)
+{
 	w->chunk++;
 	w->new_decls.len = 0;
 	w->data.len = 0;
 	w->chunk_records = 0;
 	w->time_min = w->time_max = 0;
-	return rc;
+	w->whole = w->offset;
 }
 
 /* Every chunk declares what its records use, so each can be read without the others. */
@@ -120,6 +141,16 @@ static int meta_added(struct bf_trace_writer *w, struct bf_decl_meta *meta)
 	return declare_new(w, meta->block, meta->block_len, &meta->chunk);
 }
 
+void bf_writer_count(struct bf_trace_writer *w, uint64_t time_ps)
+{
+	if (!w->chunk_records || time_ps < w->time_min)
+		w->time_min = time_ps;
+	if (!w->chunk_records || time_ps > w->time_max)
+		w->time_max = time_ps;
+	w->chunk_records++;
+	w->records++;
+}
+
 static int add_record(struct bf_trace_writer *w, const struct bf_trace_record *rec)
 {
 	if (w->data.len && w->new_decls.len + w->data.len + rec->raw_len > w->chunk_bytes && end_chunk(w))
@@ -130,12 +161,7 @@ static int add_record(struct bf_trace_writer *w, const struct bf_trace_record *r
 	struct bf_decl_actor *actor = rec->actor ? bf_decls_actor(&w->decls, rec->actor) : NULL;
 	if (actor && declare(w, actor->block, actor->block_len, &actor->chunk))
 		return w->status;
-	if (!w->chunk_records || rec->time_ps < w->time_min)
-		w->time_min = rec->time_ps;
-	if (!w->chunk_records || rec->time_ps > w->time_max)
-		w->time_max = rec->time_ps;
-	w->chunk_records++;
-	w->records++;
+	bf_writer_count(w, rec->time_ps);
 	return fail(w, bf_bytes_add(&w->data, rec->raw, rec->raw_len), "record");
 }
 
@@ -170,6 +196,13 @@ static int add_all_decls(struct bf_trace_writer *w, struct bf_bytes *to)
 	return rc;
 }
 
+void bf_writer_footer(const struct bf_trace_writer *w, struct bf_footer *foot)
+{
+	bf_put_le64(foot->records.b, w->records);
+	bf_put_le64(foot->hash.b, bf_hash_finish(w->chain, w->decls.hash));
+	bf_put_le64(foot->chunks.b, w->chunk);
+}
+
 static int finish(struct bf_trace_writer *w)
 {
 	if (end_chunk(w))
@@ -181,9 +214,7 @@ static int finish(struct bf_trace_writer *w)
 		payload.len = 0;
 	size_t decls = payload.len;
 	struct bf_footer foot;
-	bf_put_le64(foot.records.b, w->records);
-	bf_put_le64(foot.hash.b, bf_hash_finish(w->chain, w->decls.hash));
-	bf_put_le64(foot.chunks.b, w->chunk);
+	bf_writer_footer(w, &foot);
 	if (!rc)
 		rc = bf_bytes_add(&payload, &foot, sizeof(foot));
 	if (!rc)

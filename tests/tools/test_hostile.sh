@@ -1,0 +1,58 @@
+#!/bin/bash
+# What outlives whom: belfry serve outlives clients and guests that mean no good, and leaves a whole trace when it is
+# taken down all the same; programs under belfry exec outlive strangers at their sockets. Bounded by counts, not by time.
+set -u
+. "$BELFRY_SOURCE_DIR/tests/exec.sh"
+command -v python3 >/dev/null || { echo "python3 is not installed"; exit 77; }
+work=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill -KILL "$server" 2>/dev/null; rm -rf "$work"' EXIT
+export PYTHONDONTWRITEBYTECODE=1
+here=$BELFRY_SOURCE_DIR/tests/tools
+most=300 # MiB of the server's own memory after a client
+if grep -q '^BELFRY_SANITIZE:[A-Z]*=.' "$BELFRY_BUILD_DIR/CMakeCache.txt"; then
+	most=4000 # a sanitizer's quarantine and shadow
+	export ASAN_OPTIONS="${ASAN_OPTIONS-}:handle_segv=0:handle_sigbus=0"
+fi
+
+fail() {
+	echo "$*" >&2
+	tail -n 20 "$work"/out "$work"/err >&2 2>/dev/null
+	exit 1
+}
+
+listens() {
+	grep -sqx "listening on $work/socket" "$work/out"
+}
+
+# ends SIGNAL CODE: the server ends by this signal, with this exit code.
+ends() {
+	local code=0
+	kill "-$1" "$server"
+	wait "$server" || code=$?
+	server=
+	[ "$code" -eq "$2" ] || fail "$device: SIG$1 gives exit code $code, not $2"
+	"$BELFRY" dump --type=vfio_user_session "$work/trace.bft" >"$work/dump" 2>"$work/dump.err" ||
+		fail "$device: after SIG$1 the trace is not whole: $(cat "$work/dump.err")"
+	[ "$(wc -l <"$work/dump")" -ge 4 ] || fail "$device: after SIG$1 the trace lacks connections"
+}
+
+"$BELFRY" serve nvme --socket "$work/no/such/folder/socket" >/dev/null 2>&1
+[ $? -ne 77 ] || { echo "this build has no live loop"; exit 77; }
+
+for device in nvme mlx5; do
+	for by in "TERM 0" "SEGV 139"; do
+		"$BELFRY" serve $device --socket "$work/socket" --trace "$work/trace.bft" --verbose >"$work/out" 2>"$work/err" &
+		server=$!
+		within 20 listens || fail "$device: not ready"
+		# Everything once, and once more what leaves the most for a handler to write.
+		set -- # all
+		[ "$by" = "TERM 0" ] || set -- noise shrinks
+		timeout 120 python3 "$here/hostile.py" "$work/socket" "$server" $device 1 $most "$@" >"$work/hostile" 2>&1 ||
+			fail "$device: $(cat "$work/hostile")"
+		grep -q 'has become shorter' "$work/err" || fail "$device: nobody noticed that memory had gone"
+		# shellcheck disable=SC2086 # a signal and a code
+		ends $by
+		rm -f "$work/socket" "$work/out" # which a crash leaves
+	done
+done
