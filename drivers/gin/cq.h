@@ -13,11 +13,23 @@
 
 #define BF_GIN_CQE_TAIL 60u
 
+/* How far an atomic of the mode reaches; BF_GIN_EXCLUSIVE has none. */
+BF_DEVICE uint32_t bf_gin_sharing(const struct bf_gin_state *s)
+{
+	if (BF_UNLIKELY(s->bugs & BF_GIN_BUG_WRONG_SHARING))
+		return s->sharing ? s->sharing - 1 : BF_GIN_EXCLUSIVE;
+	return s->sharing;
+}
+BF_DEVICE enum bf_thread_scope bf_gin_scope(const struct bf_gin_state *s)
+{
+	return bf_gin_sharing(s) == BF_GIN_GPU ? BF_AT_GPU : BF_AT_CTA;
+}
+
 /*
  * Looks for the CQE of entry `i`: BF_GIN_BUSY while it is not there. GPUNetIO's poll for architectures below 90 also
  * compares the CQE's counter with the entry's index; the newer one trusts the owner bit.
  */
-BF_DEVICE int bf_gin_poll_one_at(struct bf_thread *t, struct bf_gin_qp *qp, uint64_t i)
+BF_DEVICE int bf_gin_poll_one_at(struct bf_thread *t, const struct bf_gin_state *s, struct bf_gin_qp *qp, uint64_t i)
 {
 	struct bf_gin_cq *cq = &qp->cq;
 	const uint64_t n = i + cq->cqe_rsvd;
@@ -41,19 +53,22 @@ BF_DEVICE int bf_gin_poll_one_at(struct bf_thread *t, struct bf_gin_qp *qp, uint
 		return BF_GIN_ERROR;
 	}
 	bf_fence_sys(t);
-	bf_atomic_max64(t, &cq->cqe_ci, i + 1, BF_AT_GPU);
+	if (bf_gin_sharing(s) != BF_GIN_EXCLUSIVE)
+		bf_atomic_max64(t, &cq->cqe_ci, i + 1, bf_gin_scope(s));
+	else
+		bf_st_weak64(t, &cq->cqe_ci, i + 1);
 	BF_DRIVER_RECORD(t, ibgda_poll, .wanted = i + 1, .done = i + 1, .qpn = qp->sq_num);
 	return BF_GIN_OK;
 }
 
 /* Waits for it. */
-BF_DEVICE int bf_gin_poll_at(struct bf_thread *t, struct bf_gin_qp *qp, uint64_t i)
+BF_DEVICE int bf_gin_poll_at(struct bf_thread *t, const struct bf_gin_state *s, struct bf_gin_qp *qp, uint64_t i)
 {
 	const struct bf_gin_cq *cq = &qp->cq;
 
 	for (;;) {
 		const uint8_t *cqe = cq->cqe + ((i + cq->cqe_rsvd) & (cq->cqe_num - 1)) * 64;
-		const int status = bf_gin_poll_one_at(t, qp, i);
+		const int status = bf_gin_poll_one_at(t, s, qp, i);
 
 		if (status != BF_GIN_BUSY)
 			return status;
@@ -65,7 +80,7 @@ BF_DEVICE int bf_gin_poll_at(struct bf_thread *t, struct bf_gin_qp *qp, uint64_t
 BF_DEVICE int bf_gin_wait(struct bf_thread *t, const struct bf_gin_state *s, struct bf_gin_qp *qp, uint64_t i)
 {
 	const uint64_t early = s->bugs & BF_GIN_BUG_POLL_EARLY && i ? 1 : 0;
-	const int status = bf_gin_poll_at(t, qp, i - early);
+	const int status = bf_gin_poll_at(t, s, qp, i - early);
 
 	return s->bugs & BF_GIN_BUG_IGNORE_ERROR ? BF_GIN_OK : status;
 }

@@ -46,9 +46,26 @@ BF_DEVICE void bf_gin_build_rdma(struct bf_thread *t, const struct bf_gin_state 
 				 uint64_t index, uint32_t opcode, uint64_t remote, uint32_t rkey, uint64_t local,
 				 uint32_t bytes)
 {
+	if (!bytes && opcode == BF_MLX5_OP_RDMA_WRITE) {
+		bf_gin_ctrl(t, s, qp, index, BF_MLX5_OP_NOP, 1);
+		return;
+	}
 	bf_gin_ctrl(t, s, qp, index, opcode, 3);
 	bf_gin_segment(t, qp, index, 1, bf_gin_raddr(remote, rkey));
 	bf_gin_segment(t, qp, index, 2, bf_gin_data(local, s->lkey, bytes));
+}
+
+/* Eight bytes that the entry carries itself, word by word. */
+BF_DEVICE void bf_gin_build_value(struct bf_thread *t, const struct bf_gin_state *s, struct bf_gin_qp *qp,
+				  uint64_t index, uint64_t remote, uint32_t rkey, uint64_t value)
+{
+	uint8_t *data = bf_gin_slot(qp, index) + 2 * BF_MLX5_DS;
+
+	bf_gin_ctrl(t, s, qp, index, BF_MLX5_OP_RDMA_WRITE, 3);
+	bf_gin_segment(t, qp, index, 1, bf_gin_raddr(remote, rkey));
+	bf_st_weak32(t, data, bf_htobe32(BF_MLX5_INLINE_FLAG | 8));
+	bf_st_weak32(t, data + 4, (uint32_t)value);
+	bf_st_weak32(t, data + 8, (uint32_t)(value >> 32));
 }
 
 BF_DEVICE void bf_gin_build_add(struct bf_thread *t, const struct bf_gin_state *s, struct bf_gin_qp *qp, uint64_t index,
@@ -66,12 +83,12 @@ BF_DEVICE struct bf_gin_qp *bf_gin_qp(const struct bf_gin_state *s, uint32_t con
 	return &s->qps[context % s->contexts * s->npes + peer];
 }
 
-/* Publishes and, unless told not to, rings. */
+/* Publishes and, unless told not to, rings. A CPU that rings is always told. */
 BF_DEVICE void bf_gin_post(struct bf_thread *t, const struct bf_gin_state *s, struct bf_gin_qp *qp, uint64_t base,
 			   uint32_t n, uint32_t flags)
 {
 	bf_gin_ready(t, s, qp, base, base + n - 1);
-	if (!(flags & BF_GIN_SKIP_DOORBELL))
+	if (!(flags & BF_GIN_SKIP_DOORBELL) || qp->nic_handler == BF_GIN_PROXY)
 		bf_gin_submit(t, s, qp, base + n);
 }
 
@@ -87,17 +104,13 @@ BF_DEVICE uint64_t bf_gin_put(struct bf_thread *t, const struct bf_gin_state *s,
 	return base;
 }
 
-/* Eight bytes that the entry carries itself. */
 BF_DEVICE uint64_t bf_gin_put_value(struct bf_thread *t, const struct bf_gin_state *s, uint32_t context, uint32_t peer,
 				    uint64_t remote, uint64_t value, uint32_t flags)
 {
 	struct bf_gin_qp *qp = bf_gin_qp(s, context, peer);
 	const uint64_t base = bf_gin_reserve(t, s, qp, 1, flags);
 
-	bf_gin_ctrl(t, s, qp, base, BF_MLX5_OP_RDMA_WRITE, 3);
-	bf_gin_segment(t, qp, base, 1, bf_gin_raddr(remote, s->rkeys[peer]));
-	bf_gin_segment(t, qp, base, 2,
-		       bf_gin_vec(bf_htobe32(BF_MLX5_INLINE_FLAG | 8), (uint32_t)value, (uint32_t)(value >> 32), 0));
+	bf_gin_build_value(t, s, qp, base, remote, s->rkeys[peer], value);
 	bf_gin_post(t, s, qp, base, 1, flags);
 	return base;
 }
@@ -132,33 +145,63 @@ BF_DEVICE uint64_t bf_gin_put_signal(struct bf_thread *t, const struct bf_gin_st
 	return base + 1;
 }
 
+/* A value and its signal in one reservation. */
+BF_DEVICE uint64_t bf_gin_put_value_signal(struct bf_thread *t, const struct bf_gin_state *s, uint32_t context,
+					   uint32_t peer, uint64_t remote, uint64_t value, uint64_t at, uint64_t add)
+{
+	struct bf_gin_qp *qp = bf_gin_qp(s, context, peer);
+	const uint64_t base = bf_gin_reserve(t, s, qp, 2, 0);
+
+	bf_gin_build_value(t, s, qp, base, remote, s->rkeys[peer], value);
+	bf_gin_build_add(t, s, qp, base + 1, at, s->strict_rkeys[peer], add);
+	bf_gin_post(t, s, qp, base, 2, 0);
+	return base + 1;
+}
+
 /*
- * A put, and an add onto an own counter when it is done: the companion waits for the CQE of the put, by core-direct,
- * and sends the add to itself. Two locks in a fixed order are never held at once here.
+ * Behind the entries before `end` of the main queue pair, which are built and published: an add onto an own counter
+ * when they are done. The companion waits for the last one's CQE, by core-direct, and sends the add to itself.
  */
-BF_DEVICE void bf_gin_put_counter(struct bf_thread *t, const struct bf_gin_state *s, uint32_t context, uint32_t peer,
-				  uint64_t remote, uint64_t local, uint32_t bytes, uint64_t counter)
+BF_DEVICE void bf_gin_count(struct bf_thread *t, const struct bf_gin_state *s, uint32_t context, uint32_t peer,
+			    uint64_t end, uint64_t counter)
 {
 	struct bf_gin_qp *main = bf_gin_qp(s, context, peer);
 	struct bf_gin_qp *companion = &s->companions[context % s->contexts * s->npes + peer];
-	const uint64_t base = bf_gin_reserve(t, s, main, 1, 0);
-	uint64_t after;
+	const uint64_t after = bf_gin_reserve(t, s, companion, 2, 0);
 
-	bf_gin_build_rdma(t, s, main, base, BF_MLX5_OP_RDMA_WRITE, remote, s->rkeys[peer], local, bytes);
-	bf_gin_ready(t, s, main, base, base);
-	after = bf_gin_reserve(t, s, companion, 2, 0);
 	if (BF_UNLIKELY(s->bugs & BF_GIN_BUG_COUNTER_NO_WAIT)) {
 		bf_gin_ctrl(t, s, companion, after, BF_MLX5_OP_NOP, 1);
 	} else {
 		bf_gin_ctrl(t, s, companion, after, BF_MLX5_OP_WAIT, 2);
 		bf_gin_segment(
 		    t, companion, after, 1,
-		    bf_gin_vec(0, 0, bf_htobe32((uint32_t)(base + main->cq.cqe_rsvd)), bf_htobe32(main->cq.cqn)));
+		    bf_gin_vec(0, 0, bf_htobe32((uint32_t)(end - 1 + main->cq.cqe_rsvd)), bf_htobe32(main->cq.cqn)));
 	}
 	bf_gin_build_add(t, s, companion, after + 1, counter, s->strict_lkey, 1);
 	bf_gin_ready(t, s, companion, after, after + 1);
-	bf_gin_submit(t, s, main, base + 1);
-	bf_gin_submit(t, s, companion, after + 2);
+	bf_gin_submit_both(t, s, main, end, companion, after + 2);
+}
+
+BF_DEVICE void bf_gin_put_counter(struct bf_thread *t, const struct bf_gin_state *s, uint32_t context, uint32_t peer,
+				  uint64_t remote, uint64_t local, uint32_t bytes, uint64_t counter)
+{
+	struct bf_gin_qp *main = bf_gin_qp(s, context, peer);
+	const uint64_t base = bf_gin_reserve(t, s, main, 1, 0);
+
+	bf_gin_build_rdma(t, s, main, base, BF_MLX5_OP_RDMA_WRITE, remote, s->rkeys[peer], local, bytes);
+	bf_gin_ready(t, s, main, base, base);
+	bf_gin_count(t, s, context, peer, base + 1, counter);
+}
+
+BF_DEVICE void bf_gin_signal_counter(struct bf_thread *t, const struct bf_gin_state *s, uint32_t context, uint32_t peer,
+				     uint64_t at, uint64_t value, uint64_t counter)
+{
+	struct bf_gin_qp *main = bf_gin_qp(s, context, peer);
+	const uint64_t base = bf_gin_reserve(t, s, main, 1, 0);
+
+	bf_gin_build_add(t, s, main, base, at, s->strict_rkeys[peer], value);
+	bf_gin_ready(t, s, main, base, base);
+	bf_gin_count(t, s, context, peer, base + 1, counter);
 }
 
 BF_DEVICE uint64_t bf_gin_get(struct bf_thread *t, const struct bf_gin_state *s, uint32_t context, uint32_t peer,
@@ -176,13 +219,32 @@ BF_DEVICE uint64_t bf_gin_get(struct bf_thread *t, const struct bf_gin_state *s,
 /* What GPUNetIO's get returns for no bytes: nothing was posted, and its variable had no value. */
 #define BF_GIN_TICKET_UNSET 0xa5a5a5a5a5a5a5a5ull
 
+BF_DEVICE void bf_gin_build_dump(struct bf_thread *t, const struct bf_gin_state *s, struct bf_gin_qp *qp,
+				 uint64_t index)
+{
+	bf_gin_ctrl(t, s, qp, index, BF_MLX5_OP_DUMP, 2);
+	bf_gin_segment(t, qp, index, 1, bf_gin_data(s->sink, s->strict_lkey, 1));
+}
+
+/* A get, and in the same reservation what makes it visible. */
+BF_DEVICE uint64_t bf_gin_get_visible(struct bf_thread *t, const struct bf_gin_state *s, uint32_t context,
+				      uint32_t peer, uint64_t remote, uint64_t local, uint32_t bytes)
+{
+	struct bf_gin_qp *qp = bf_gin_qp(s, context, peer);
+	const uint64_t base = bf_gin_reserve(t, s, qp, 2, 0);
+
+	bf_gin_build_rdma(t, s, qp, base, BF_MLX5_OP_RDMA_READ, remote, s->rkeys[peer], local, bytes);
+	bf_gin_build_dump(t, s, qp, base + 1);
+	bf_gin_post(t, s, qp, base, 2, 0);
+	return base + 1;
+}
+
 /* A DUMP of one byte pushes what READs have brought into memory. */
 BF_DEVICE uint64_t bf_gin_dump(struct bf_thread *t, const struct bf_gin_state *s, struct bf_gin_qp *qp)
 {
 	const uint64_t base = bf_gin_reserve(t, s, qp, 1, 0);
 
-	bf_gin_ctrl(t, s, qp, base, BF_MLX5_OP_DUMP, 2);
-	bf_gin_segment(t, qp, base, 1, bf_gin_data(s->sink, s->strict_lkey, 1));
+	bf_gin_build_dump(t, s, qp, base);
 	bf_gin_post(t, s, qp, base, 1, 0);
 	return base;
 }

@@ -33,6 +33,7 @@
  * Atomics return the old value and are relaxed, as CUDA's atomicAdd and its like are.
  *   uintN_t bf_atomic_addN, bf_atomic_maxN, bf_atomic_exchN(t, p, v, scope)   N = 32, 64
  *   uintN_t bf_atomic_casN(t, p, expected, desired, scope)                    N = 32, 64
+ *   uint64_t bf_atomic_max_acquire64(t, p, v, scope)                          the same, but acquire
  *
  * MMIO: one store to or load from a device register, never torn, merged or cached. A store does not order earlier
  * stores to memory. A load returns what the device holds after all that this thread stored to it before.

@@ -163,6 +163,19 @@ BF_CUDA_ATOMIC(exch, 64, unsigned long long, atomicExch)
 BF_CUDA_CAS(32, unsigned int)
 BF_CUDA_CAS(64, unsigned long long)
 
+BF_DEVICE uint64_t bf_atomic_max_acquire64(struct bf_thread *, void *p, uint64_t v, enum bf_thread_scope scope)
+{
+	uint64_t old;
+
+	if (scope == BF_AT_CTA)
+		asm volatile("atom.acquire.cta.max.u64 %0, [%1], %2;" : "=l"(old) : "l"(p), "l"(v) : "memory");
+	else if (scope == BF_AT_GPU)
+		asm volatile("atom.acquire.gpu.max.u64 %0, [%1], %2;" : "=l"(old) : "l"(p), "l"(v) : "memory");
+	else
+		asm volatile("atom.acquire.sys.max.u64 %0, [%1], %2;" : "=l"(old) : "l"(p), "l"(v) : "memory");
+	return old;
+}
+
 /* st.mmio: each access is performed as written, at system scope (PTX ISA 8.2, "st"; sm_70). */
 BF_DEVICE void bf_mmio_st64(struct bf_thread *, void *p, uint64_t v)
 {

@@ -113,6 +113,14 @@ BF_DEVICE uint32_t bf_blocks(const struct bf_thread *)
 BF_HIP_ACCESS(32)
 BF_HIP_ACCESS(64)
 
+BF_DEVICE uint64_t bf_atomic_max_acquire64(struct bf_thread *, void *p, uint64_t v, enum bf_thread_scope scope)
+{
+	uint64_t *c = (uint64_t *)p;
+
+	return scope == BF_AT_SYS ? __hip_atomic_fetch_max(c, v, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM)
+				  : __hip_atomic_fetch_max(c, v, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT);
+}
+
 BF_DEVICE struct bf_vec128 bf_ld_weak128(struct bf_thread *, const void *p)
 {
 	return *(const struct bf_vec128 *)p;

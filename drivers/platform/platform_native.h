@@ -194,6 +194,14 @@ static inline void bf_prefetch(struct bf_thread *t, const void *p)
 BF_NATIVE_ACCESS(32)
 BF_NATIVE_ACCESS(64)
 
+static inline uint64_t bf_atomic_max_acquire64(struct bf_thread *t, void *p, uint64_t v, enum bf_thread_scope scope)
+{
+	const uint64_t old = bf_atomic_max64(t, p, v, scope);
+
+	atomic_thread_fence(memory_order_acquire);
+	return old;
+}
+
 static inline struct bf_vec128 bf_ld_weak128(struct bf_thread *t, const void *p)
 {
 	const uint64_t lo = bf_ld_weak64(t, p), hi = bf_ld_weak64(t, (const uint8_t *)p + 8);

@@ -201,6 +201,15 @@ static BF_ALWAYS_INLINE void bf_fence_sys(struct bf_thread *t)
 		return (uint##bits##_t)old;                                                                            \
 	}
 
+static BF_ALWAYS_INLINE uint64_t bf_atomic_max_acquire64(struct bf_thread *t, void *p, uint64_t v,
+							 enum bf_thread_scope scope)
+{
+	const uint64_t old = bf_atomic(t->agent, p, 8, BF_ATOMIC_MAX, v, 0, BF_ACQUIRE, (enum bf_scope)scope);
+
+	bf_sim_stall(t);
+	return old;
+}
+
 BF_SIM_ATOMIC(add, 32, BF_ATOMIC_ADD)
 BF_SIM_ATOMIC(add, 64, BF_ATOMIC_ADD)
 BF_SIM_ATOMIC(max, 32, BF_ATOMIC_MAX)

@@ -33,12 +33,15 @@ for ordering in sc tso gpu adversarial; do
 	done
 done
 
-# What the device fetched, without times.
+# What the device fetched, without times. Where a thread of the CPU rings, how far it had rung by then is one, too.
 fetched() {
-	"$BELFRY" dump "$1" --type=wqe_fetch --tails | grep -E 'wqe_fetch|^ +[0-9a-f]{6} ' | sed 's/^ *[0-9.]* ns *//' >"$2"
+	"$BELFRY" dump "$1" --type=wqe_fetch --tails | grep -E 'wqe_fetch|^ +[0-9a-f]{6} ' |
+		sed "s/^ *[0-9.]* ns *//; $rung" >"$2"
 	[ "$(wc -l <"$2")" -gt 20 ] || fail "$1 has no entries"
 }
+rung=
 same() {
+	case $1 in *proxy*) rung='s/producer=[0-9]* //' ;; esac
 	fetched c.bft c
 	fetched ptx.bft ptx
 	sort c >c.sorted
