@@ -442,6 +442,14 @@ void bf_bulk_wait(struct bf_hopper_cta *cta, struct bf_copy_wait *w)
 	bf_bulk_group_wait(cta, BF_GROUPS_BULK, w);
 }
 
+bool bf_bulk_storing(const struct bf_hopper_cta *cta, uint32_t warp)
+{
+	const struct bf_bulk *b = cta->sm->gpu->bulk;
+	const struct bf_bulk_sm *s = b ? b->sm[cta->sm->id] : NULL;
+
+	return s && s->groups.warp[cta->first_warp + warp].items;
+}
+
 /* ---- global memory ---- */
 
 /* The region of DRAM or VRAM that holds the bytes; NULL: none does. */

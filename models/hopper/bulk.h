@@ -85,6 +85,9 @@ void bf_bulk_issue(struct bf_hopper_cta *cta, struct bf_bulk_copy *copy);
 void bf_bulk_commit(struct bf_hopper_cta *cta, uint32_t warp, uint32_t lanes);
 void bf_bulk_wait(struct bf_hopper_cta *cta, struct bf_copy_wait *wait);
 
+/* Whether stores of that warp are under way, committed or not. */
+bool bf_bulk_storing(const struct bf_hopper_cta *cta, uint32_t warp);
+
 /* ---- the async proxy ---- */
 
 /*

@@ -162,3 +162,32 @@ enum bf_ptx_result bf_ptx_do_copy(struct bf_ptx_machine_warp *w, const struct bf
 		r = bulk_lane(w, op, (uint32_t)__builtin_ctz(left), in);
 	return r;
 }
+
+/* ---- at the end of a warp ---- */
+
+struct drain {
+	struct bf_copy_wait wait;
+	struct bf_agent *agent;
+	bool over;
+};
+
+static void drained(struct bf_copy_wait *wait)
+{
+	struct drain *d = BF_CONTAINER_OF(wait, struct drain, wait);
+
+	d->over = true;
+	bf_agent_unpark(d->agent);
+}
+
+void bf_ptx_drain_stores(struct bf_ptx_machine_warp *w)
+{
+	struct drain d = { .wait = { .warp = w->index, .lanes = ~0u, .done = drained }, .agent = w->agent };
+
+	if (!bf_bulk_storing(w->block->cta, w->index))
+		return;
+	bf_agent_sync(w->agent);
+	bf_bulk_commit(w->block->cta, w->index, ~0u);
+	bf_bulk_wait(w->block->cta, &d.wait);
+	while (!d.over)
+		bf_agent_park(w->agent, "bulk stores of a warp that has ended");
+}

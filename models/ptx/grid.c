@@ -215,6 +215,8 @@ static void warp_main(struct bf_agent *self, void *arg)
 	}
 	if (!bf_ptx_is_dead(d))
 		bf_ptx_warp_run(&w->core);
+	if (!bf_ptx_is_dead(d))
+		bf_ptx_drain_stores(w);
 	bf_ptx_settle(w);
 	bf_ptx_as_warp(w);
 	bf_agent_sync(self);

@@ -256,6 +256,12 @@ extern const uint32_t bf_ptx_builtin_count;
 /* What was issued is time now. */
 void bf_ptx_settle(struct bf_ptx_machine_warp *w);
 
+/*
+ * A warp that ends waits for its bulk stores: they read the shared memory of its block, and what they write is there
+ * when the grid has ended. (DeepEP ends its combine kernel with stores under way and reads what they wrote.)
+ */
+void bf_ptx_drain_stores(struct bf_ptx_machine_warp *w);
+
 /* Under the weak orderings the warp may stand still here for a while. */
 void bf_ptx_stall(struct bf_ptx_machine_warp *w);
 

@@ -377,6 +377,50 @@ START_TEST(streams_keep_order)
 }
 END_TEST
 
+static const char leaves_stores[] =
+    PTX_HEADER ".visible .entry leave(.param .u64 mem)\n{\n"
+	       "	.reg .b32 %r<6>;\n	.reg .b64 %rd<3>;\n	.reg .pred %p;\n"
+	       "	.shared .align 128 .b8 room[4096];\n"
+	       "	ld.param.u64 %rd1, [mem];\n	mov.u32 %r1, %tid.x;\n	mov.u32 %r2, %ctaid.x;\n"
+	       "	shl.b32 %r3, %r1, 2;\n	mov.u32 %r4, room;\n	add.u32 %r3, %r3, %r4;\n"
+	       "	shl.b32 %r5, %r2, 10;\n	add.u32 %r5, %r5, %r1;\n	add.u32 %r5, %r5, 1;\n"
+	       "	st.shared.u32 [%r3], %r5;\n	fence.proxy.async.shared::cta;\n	bar.sync 0;\n"
+	       "	setp.ne.u32 %p, %r1, 0;\n	@%p ret;\n"
+	       "	mul.wide.u32 %rd2, %r2, 4096;\n	add.u64 %rd2, %rd1, %rd2;\n"
+	       "	cp.async.bulk.global.shared::cta.bulk_group [%rd2], [room], 4096;\n"
+	       "	cp.async.bulk.commit_group;\n	ret;\n}\n";
+
+static void count_words(void *arg, bool failed)
+{
+	struct ptx_rig *r = arg;
+
+	r->failed += failed;
+	for (uint32_t block = 0; block < 16; block++)
+		for (uint32_t i = 0; i < 1024; i++)
+			r->ended += word_at(r, 1024 * block + i) == 1024 * block + i + 1;
+}
+
+/* What a block's last bulk stores write is there when its grid has ended, though nobody waits for them. */
+START_TEST(stores_end_before_the_grid)
+{
+	struct bf_ptx_launch l = {
+		.kernel = "leave", .grid = { 16 }, .block = { 1024 }, .param_bytes = 8, .done = count_words
+	};
+	struct ptx_rig r;
+	uint64_t at;
+
+	rig_open(&r, 1, BF_ORDER_SC, leaves_stores);
+	at = r.mem->va;
+	l.params = &at;
+	l.arg = &r;
+	ck_assert_msg(bf_ptx_device_launch(r.device, r.lib, &l) == 0, "%s", r.sim->error.text);
+	ck_assert_int_eq(bf_sim_run(r.sim, BF_S), BF_RUN_IDLE);
+	ck_assert_uint_eq(r.failed, 0);
+	ck_assert_uint_eq(r.ended, 16 * 1024);
+	rig_close(&r);
+}
+END_TEST
+
 /* ---- records ---- */
 
 /* The same seed gives the same records; each lane is an actor, its accesses carry the line. */
@@ -425,6 +469,7 @@ int main(void)
 	tcase_add_test(t, launches_are_checked);
 	tcase_add_test(t, prints);
 	tcase_add_loop_test(t, streams_keep_order, 0, 4);
+	tcase_add_test(t, stores_end_before_the_grid);
 	tcase_add_loop_test(t, runs_repeat, 0, 4);
 	suite_add_tcase(s, t);
 	runner = srunner_create(s);
