@@ -315,7 +315,15 @@ int bf_ptx_library_kernel(const struct bf_ptx_library *lib, const char *name, st
 		most = f->maxntid[0] * f->maxntid[1] * f->maxntid[2];
 	out->max_threads = most ? most : 1024;
 	memcpy(out->cluster, f->cluster, sizeof(out->cluster));
+	out->local_bytes = (uint32_t)bf_ptx_local_bytes(lib->program, f->kernel);
 	return 0;
+}
+
+int bf_ptx_library_refusal(const struct bf_ptx_library *lib, const char *kernel, char *why, size_t cap)
+{
+	const struct bf_ptx_func *f = find_kernel(lib, kernel);
+
+	return f ? bf_ptx_refusal_text(lib->program, f, why, cap) : 0;
 }
 
 int bf_ptx_library_param(const struct bf_ptx_library *lib, const char *kernel, uint32_t index, uint32_t *offset,

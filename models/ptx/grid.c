@@ -570,17 +570,43 @@ static int take_shape(struct bf_ptx_grid *g, const struct bf_ptx_launch *l)
 	return 0;
 }
 
-static int refuse_reachable(const struct bf_ptx_grid *g)
+int bf_ptx_refusal_text(const struct bf_ptx_program *p, const struct bf_ptx_func *f, char *why, size_t cap)
 {
 	struct bf_ptx_refusal r = { 0 };
 	char where[300] = "";
 
-	if (!bf_ptx_next_refusal(g->lib->program, g->fn->kernel, &r))
+	if (!bf_ptx_next_refusal(p, f->kernel, &r))
 		return 0;
 	if (r.stmt)
-		bf_ptx_where(g->lib->program, r.func, r.stmt, where, sizeof(where));
-	return bf_fail(&g->device->sim->error, -ENOTSUP, "kernel %s can reach %s: %s%s%s", g->fn->name, r.what,
-		       r.reason, where[0] ? ", " : "", where);
+		bf_ptx_where(p, r.func, r.stmt, where, sizeof(where));
+	snprintf(why, cap, "kernel %s can reach %s: %s%s%s", f->name, r.what, r.reason, where[0] ? ", " : "", where);
+	return -ENOTSUP;
+}
+
+static int refuse_reachable(const struct bf_ptx_grid *g)
+{
+	char why[1024];
+
+	if (!bf_ptx_refusal_text(g->lib->program, g->fn, why, sizeof(why)))
+		return 0;
+	return bf_fail(&g->device->sim->error, -ENOTSUP, "%s", why);
+}
+
+uint64_t bf_ptx_local_bytes(const struct bf_ptx_program *p, const struct bf_ptx_kernel *k)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < k->func_count; i++) {
+		const struct bf_ptx_func *f = p->funcs[k->funcs[i]];
+
+		for (uint32_t j = 0; j < f->var_count; j++) {
+			const struct bf_ptx_var *v = p->vars[f->vars[j]];
+
+			if (v->space == BF_PTX_LOCAL || (v->space == BF_PTX_PARAM && !f->entry && v->addressed))
+				bytes += (v->size + v->align + 15) & ~15ull;
+		}
+	}
+	return bytes;
 }
 
 /* What is known of a kernel by all that it can reach. */
@@ -603,13 +629,8 @@ static void look_at(struct bf_ptx_library *lib, const struct bf_ptx_func *fn)
 			t->copies_shared = t->copies_shared || form->op == BF_PTX_OP_CP_REDUCE_ASYNC_BULK ||
 					   (form->op == BF_PTX_OP_CP_ASYNC_BULK && form->space2 != BF_PTX_GLOBAL);
 		}
-		for (uint32_t j = 0; j < f->var_count; j++) {
-			const struct bf_ptx_var *v = lib->program->vars[f->vars[j]];
-
-			if (v->space == BF_PTX_LOCAL || (v->space == BF_PTX_PARAM && !f->entry && v->addressed))
-				t->local_bytes += (v->size + v->align + 15) & ~15ull;
-		}
 	}
+	t->local_bytes = bf_ptx_local_bytes(lib->program, k);
 }
 
 static int take_memory(struct bf_ptx_grid *g, const struct bf_ptx_launch *l)

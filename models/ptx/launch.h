@@ -94,8 +94,15 @@ struct bf_ptx_kernel_info {
 	uint32_t static_shared;
 	uint32_t max_threads; /* of a block: .maxntid, .reqntid; 1024 */
 	uint32_t cluster[3];  /* that the kernel fixes; 0: it does not */
+	uint32_t local_bytes; /* of a thread, without a stack for recursion and alloca */
 };
 int bf_ptx_library_kernel(const struct bf_ptx_library *lib, const char *name, struct bf_ptx_kernel_info *out);
+
+/*
+ * Why bf_ptx_device_launch() would refuse a kernel with -ENOTSUP: the first thing that it can reach and the machine does
+ * not run, with its line, into `why`. 0: it would not.
+ */
+int bf_ptx_library_refusal(const struct bf_ptx_library *lib, const char *kernel, char *why, size_t cap);
 
 /* Parameter `index` of a kernel: its place in the block and its size. -ENOENT. */
 int bf_ptx_library_param(const struct bf_ptx_library *lib, const char *kernel, uint32_t index, uint32_t *offset,

@@ -240,6 +240,10 @@ static inline struct bf_ptx_machine_warp *bf_ptx_machine_of(struct bf_ptx_warp *
 	return BF_CONTAINER_OF(w, struct bf_ptx_machine_warp, core);
 }
 
+/* grid.c: bf_ptx_library_refusal() of a kernel; bytes of .local of all functions that it can reach. */
+int bf_ptx_refusal_text(const struct bf_ptx_program *p, const struct bf_ptx_func *f, char *why, size_t cap);
+uint64_t bf_ptx_local_bytes(const struct bf_ptx_program *p, const struct bf_ptx_kernel *k);
+
 static inline bool bf_ptx_is_dead(const struct bf_ptx_device *d)
 {
 	return d->fault.kind != BF_PTX_FAULT_NONE;

@@ -267,6 +267,23 @@ static void test_errors(void)
 	NEED(!cu.capturing(two, &status) && !status && !put(two, word, 1, 1) && !cu.all(), "afterwards");
 }
 
+/* A kernel that can reach what the machine does not run: its launch says so, and harms nothing else. */
+static void test_refused(void)
+{
+	static const char ptx[] = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+				  ".visible .entry refused()\n{\n	wgmma.fence.sync.aligned;\n	ret;\n}\n"
+				  ".visible .entry good()\n{\n	ret;\n}\n";
+	void *module, *refused, *good, *graph, *node;
+	struct kernel k = { .grid = { 1, 1, 1 }, .block = { 32, 1, 1 } };
+
+	NEED(!cu.load(&module, ptx) && !cu.get(&refused, module, "refused") && !cu.get(&good, module, "good"),
+	     "kernels");
+	NEED(cu.launch(refused, 1, 1, 1, 32, 1, 1, 0, one, NULL, NULL) == 801, "its launch");
+	k.fn = refused;
+	NEED(!cu.graph(&graph, 0) && cu.add_kernel(&node, graph, NULL, 0, &k) == 801, "its node");
+	NEED(!cu.launch(good, 1, 1, 1, 32, 1, 1, 0, one, NULL, NULL) && !cu.all(), "another kernel of the module");
+}
+
 int main(void)
 {
 	void *module;
@@ -279,6 +296,7 @@ int main(void)
 	test_changes();
 	test_capture();
 	test_errors();
+	test_refused();
 	puts("ok graphs");
 	return 0;
 }

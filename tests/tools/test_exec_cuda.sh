@@ -35,6 +35,8 @@ for gpu in 1 2:h200 1:cc120; do
 		says 'cudaMallocArray is not there: called 1 times'
 		expect 0 --gpu $gpu --ordering $ordering -- "$BELFRY_BUILD_DIR/tests/exec_graphs"
 		says 'ok graphs'
+		says 'kernel refused can reach wgmma.fence.sync.aligned'
+		says 'a module#0:6'
 	done
 done
 expect 0 --gpu 1 -- "$program" fault

@@ -149,7 +149,9 @@ struct bf_cu_function {
 	struct bf_cu_module *module;
 	char *name;
 	struct bf_ptx_kernel_info info;
-	uint32_t local_bytes, registers;
+	uint32_t registers;
+	char *refused; /* why the machine does not run it; NULL: it does */
+	bool told;
 	struct bf_cu_param {
 		uint32_t offset, size;
 	} * params;

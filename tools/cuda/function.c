@@ -41,7 +41,7 @@ static int get_attribute(int *value, int attribute, const struct bf_cu_function 
 		*value = 0;
 		return BF_CU_OK;
 	case FN_LOCAL:
-		*value = (int)f->local_bytes;
+		*value = (int)f->info.local_bytes;
 		return BF_CU_OK;
 	case FN_REGISTERS:
 		*value = (int)f->registers;

@@ -88,6 +88,11 @@ int bf_cu_kernel_op(struct bf_cu_function *f, const struct bf_cu_config *c, stru
 	struct bf_ptx_launch *l;
 	int rc;
 
+	if (f->refused) {
+		if (!__atomic_exchange_n(&f->told, true, __ATOMIC_RELAXED))
+			bf_cu_say("%s", f->refused);
+		return BF_CU_NOT_SUPPORTED;
+	}
 	if (!asked->cluster[0] && f->cluster[0])
 		memcpy(asked->cluster, f->cluster, sizeof(asked->cluster));
 	rc = check_shape(f, c, asked);

@@ -303,7 +303,11 @@ int bf_cu_is_function(const void *handle, CUfunction *out)
 
 static int look_at(struct bf_cu_function *f, const struct bf_ptx_library *lib)
 {
+	char why[1024];
+
 	bf_cu.machine->kernel(lib, f->name, &f->info);
+	if (bf_cu.machine->refusal(lib, f->name, why, sizeof(why)) && !(f->refused = strdup(why)))
+		return BF_CU_OUT_OF_MEMORY;
 	f->params = calloc(f->info.params + 1u, sizeof(*f->params));
 	if (!f->params)
 		return BF_CU_OUT_OF_MEMORY;

@@ -115,6 +115,7 @@ const struct bf_exec_gpu_calls *belfry_exec_gpu(void)
 		.variable = bf_ptx_library_variable,
 		.kernel = bf_ptx_library_kernel,
 		.param = bf_ptx_library_param,
+		.refusal = bf_ptx_library_refusal,
 		.fault = fault,
 		.wait = wait_for,
 		.printed = printed,
