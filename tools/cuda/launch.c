@@ -75,9 +75,10 @@ static int take_params(const struct bf_cu_function *f, void **params, void **ext
 		else
 			return BF_CU_INVALID_VALUE;
 	}
-	if (!block || size < f->info.param_bytes)
+	if (!block)
 		return BF_CU_INVALID_VALUE;
-	memcpy(to, block, f->info.param_bytes);
+	/* NCCL gives as much of a parameter of 4 KiB as it uses. */
+	memcpy(to, block, size < f->info.param_bytes ? size : f->info.param_bytes);
 	return BF_CU_OK;
 }
 

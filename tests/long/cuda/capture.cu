@@ -180,7 +180,8 @@ int main()
 		});
 	});
 	during("callback", global, s, [&] {
-		return cudaStreamAddCallback(s, [](cudaStream_t, cudaError_t, void *) {}, nullptr, 0);
+		return cudaStreamAddCallback(
+		    s, [](cudaStream_t, cudaError_t, void *) {}, nullptr, 0);
 	});
 	during("host function", global, s, [&] { return cudaLaunchHostFunc(s, nothing, nullptr); });
 	during("pageable copy", global, s, [&] {
