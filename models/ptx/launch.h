@@ -99,8 +99,8 @@ struct bf_ptx_kernel_info {
 int bf_ptx_library_kernel(const struct bf_ptx_library *lib, const char *name, struct bf_ptx_kernel_info *out);
 
 /*
- * Why bf_ptx_device_launch() would refuse a kernel with -ENOTSUP: the first thing that it can reach and the machine does
- * not run, with its line, into `why`. 0: it would not.
+ * Why bf_ptx_device_launch() would refuse a kernel with -ENOTSUP: the first thing that it can reach and the machine
+ * does not run, with its line, into `why`. 0: it would not.
  */
 int bf_ptx_library_refusal(const struct bf_ptx_library *lib, const char *kernel, char *why, size_t cap);
 
