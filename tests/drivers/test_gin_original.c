@@ -1,10 +1,10 @@
 /*
- * drivers/gin against GPUNetIO's own device headers, step by step: what the GPU's thread stores, where it fences, which
- * atomics it makes, in which order, for the same calls on the same queues.
+ * drivers/gin against GPUNetIO's and NCCL's own device headers, step by step: what the GPU's thread stores, where it
+ * fences, which atomics it makes, in which order, for the same calls on the same queues.
  *
- * gin_original.txt holds what the originals do (GPUNetIO 467c76a, compiled unmodified by nvcc 13.0 for sm_90, executed
- * by models/ptx). `test_drivers_gin_original PTX` runs the originals and writes that file anew;
- * tests/long/gin_original.sh does so. Here drivers/gin must do the same.
+ * gin_original.txt holds what GPUNetIO does (467c76a, compiled unmodified by nvcc 13.0 for sm_90, executed by
+ * models/ptx), gin_nccl.txt what NCCL's GIN does (5067397). `test_drivers_gin_original gpunetio|nccl PTX` runs the
+ * originals and prints it; tests/long/gin_original.sh records so. Here drivers/gin must do the same.
  */
 #include <check.h>
 #include <errno.h>
@@ -25,15 +25,20 @@
 #include "sim/sim.h"
 #include "tests/drivers/gin_original.h"
 
-#define RECORDED BELFRY_SOURCE_DIR "/tests/drivers/gin_original.txt"
 #define HEAP 16384u
 #define REMOTE 4096u
 #define SIGNAL 8192u
 #define COUNTER 8256u
-#define SINK 8320u
+#define SINK 0u /* as NCCL has it */
 
 static const char *const sharings[] = { "exclusive", "cta", "gpu" };
 static const char *const handlers[] = { "db", "no-record", NULL, "proxy" };
+
+/* Whose calls: those of GPUNetIO, or NCCL's, whose wait is GIN's flush. That rings for nobody. */
+enum flavour { GPUNETIO, NCCL };
+static const char *const flavours[] = { "gpunetio", "nccl" };
+static const char *const recorded[] = { BELFRY_SOURCE_DIR "/tests/drivers/gin_original.txt",
+					BELFRY_SOURCE_DIR "/tests/drivers/gin_nccl.txt" };
 
 #define WAIT                                                                                                           \
 	{                                                                                                              \
@@ -43,26 +48,28 @@ static const char *const handlers[] = { "db", "no-record", NULL, "proxy" };
 /* What is called, one after the other, on queues of 4 entries where it goes round. */
 static const struct {
 	const char *name;
-	uint32_t depth, counters;
+	uint32_t flavours, depth, counters;
 	struct gin_call call[GIN_CALLS];
 } scenes[] = {
-	{ "put", 16, 0, { { GIN_PUT, 0, REMOTE, 0, 64 }, { GIN_PUT, 0, REMOTE + 64, 64, 64 }, WAIT } },
+	{ "put", 3, 16, 0, { { GIN_PUT, 0, REMOTE, 0, 64 }, { GIN_PUT, 0, REMOTE + 64, 64, 64 }, WAIT } },
 	{ "aggregated puts",
+	  3,
 	  16,
 	  0,
 	  { { GIN_PUT, 4, REMOTE, 0, 64 },
 	    { GIN_PUT, 4, REMOTE + 64, 64, 64 },
 	    { GIN_PUT, 0, REMOTE + 128, 128, 8 } } },
-	{ "put of nothing", 16, 0, { { GIN_PUT, 0, REMOTE, 0, 0 } } },
-	{ "value", 16, 0, { { GIN_VALUE, 0, REMOTE, 0, 0x1122334455667788 } } },
-	{ "signal", 16, 0, { { GIN_SIGNAL, 0, 0, 0, 1 }, { GIN_SIGNAL, 0, 0, 0, 1 } } },
-	{ "put and signal", 16, 0, { { GIN_PUT_SIGNAL, 0, REMOTE, 0, 64 } } },
-	{ "value and signal", 16, 0, { { GIN_VALUE_SIGNAL, 0, REMOTE, 0, 7 } } },
-	{ "get", 16, 0, { { GIN_GET, 0, REMOTE, 0, 64 }, WAIT } },
-	{ "get, made visible", 16, 0, { { GIN_GET_VISIBLE, 0, REMOTE, 0, 64 } } },
-	{ "put with counter", 16, 1, { { GIN_COUNTER, 0, REMOTE, 0, 64 }, { GIN_COUNTER, 0, REMOTE, 0, 64 } } },
-	{ "signal with counter", 16, 1, { { GIN_SIGNAL_COUNTER, 0, 0, 0, 1 } } },
+	{ "put of nothing", 3, 16, 0, { { GIN_PUT, 0, REMOTE, 0, 0 } } },
+	{ "value", 3, 16, 0, { { GIN_VALUE, 0, REMOTE, 0, 0x1122334455667788 } } },
+	{ "signal", 3, 16, 0, { { GIN_SIGNAL, 0, 0, 0, 1 }, { GIN_SIGNAL, 0, 0, 0, 1 } } },
+	{ "put and signal", 3, 16, 0, { { GIN_PUT_SIGNAL, 0, REMOTE, 0, 64 } } },
+	{ "value and signal", 3, 16, 0, { { GIN_VALUE_SIGNAL, 0, REMOTE, 0, 7 } } },
+	{ "get", 3, 16, 0, { { GIN_GET, 0, REMOTE, 0, 64 }, WAIT } },
+	{ "get, made visible", 1, 16, 0, { { GIN_GET_VISIBLE, 0, REMOTE, 0, 64 } } },
+	{ "put with counter", 3, 16, 1, { { GIN_COUNTER, 0, REMOTE, 0, 64 }, { GIN_COUNTER, 0, REMOTE, 0, 64 } } },
+	{ "signal with counter", 3, 16, 1, { { GIN_SIGNAL_COUNTER, 0, 0, 0, 1 } } },
 	{ "round the ring",
+	  1,
 	  4,
 	  0,
 	  { { GIN_PUT, 0, REMOTE, 0, 8 },
@@ -90,6 +97,7 @@ struct side {
 	struct bf_memory original; /* two of struct gin_original_qp, then the results */
 	struct gin_job job;
 	uint32_t depth, handler;
+	enum flavour flavour;
 	uint8_t opcode[2][64]; /* what was built last in each slot */
 	struct {
 		uint64_t va, size;
@@ -312,6 +320,7 @@ static void open_side(struct side *s, uint32_t scene, uint32_t sharing, uint32_t
 					 .handler = (enum bf_gin_handler)handler,
 					 .sharing = (enum bf_gin_sharing)sharing,
 					 .counters = scenes[scene].counters,
+					 .bugs = s->flavour == NCCL ? BF_GIN_BUG_FLUSH_NO_RING : 0,
 					 .heap_bytes = HEAP,
 					 .sink = SINK };
 
@@ -418,8 +427,9 @@ static uint64_t ours(struct bf_thread *t, const struct bf_gin_state *s, const st
 		bf_gin_signal_counter(t, s, 0, 1, SIGNAL, 1, COUNTER);
 		return ~0ull;
 	case GIN_WAIT:
-		bf_gin_wait(t, s, qp, qp->sq_rsvd_index - 1);
-		return ~0ull;
+		if (s->bugs & BF_GIN_BUG_FLUSH_NO_RING)
+			return (uint64_t)bf_gin_flush(t, s, 0, 1);
+		return (uint64_t)bf_gin_wait(t, s, qp, qp->sq_rsvd_index - 1);
 	case GIN_WAIT_TICKET:
 		return (uint64_t)bf_gin_wait(t, s, qp, c->bytes);
 	default:
@@ -437,7 +447,8 @@ static void kernel(struct bf_thread *t, void *arg)
 
 /* ---- both ---- */
 
-static void play(FILE *out, uint32_t scene, uint32_t sharing, uint32_t handler, const struct bf_ptx_source *ptx)
+static void play(FILE *out, enum flavour flavour, uint32_t scene, uint32_t sharing, uint32_t handler,
+		 const struct bf_ptx_source *ptx)
 {
 	struct side *s = calloc(1, sizeof(*s));
 	const struct bf_gin_state *state;
@@ -445,6 +456,7 @@ static void play(FILE *out, uint32_t scene, uint32_t sharing, uint32_t handler, 
 	if (!s)
 		exit(1);
 	s->out = out;
+	s->flavour = flavour;
 	fprintf(out, "%s, %s, %s\n", scenes[scene].name, sharings[sharing], handlers[handler]);
 	open_side(s, scene, sharing, handler);
 	state = bf_gin_host_state(s->host, 0);
@@ -473,13 +485,14 @@ static void play(FILE *out, uint32_t scene, uint32_t sharing, uint32_t handler, 
 	free(s);
 }
 
-static void play_all(FILE *out, const struct bf_ptx_source *ptx)
+static void play_all(FILE *out, enum flavour flavour, const struct bf_ptx_source *ptx)
 {
 	for (uint32_t scene = 0; scene < BF_ARRAY_LEN(scenes); scene++)
 		for (uint32_t sharing = BF_GIN_EXCLUSIVE; sharing <= BF_GIN_GPU; sharing++)
 			for (uint32_t handler = BF_GIN_DB; handler <= BF_GIN_PROXY; handler++)
-				if (handlers[handler] && !(scenes[scene].depth == 4 && handler == BF_GIN_PROXY))
-					play(out, scene, sharing, handler, ptx);
+				if (handlers[handler] && scenes[scene].flavours & 1u << flavour &&
+				    !(scenes[scene].depth == 4 && handler == BF_GIN_PROXY))
+					play(out, flavour, scene, sharing, handler, ptx);
 }
 
 static char *whole(const char *path, size_t *len)
@@ -503,12 +516,12 @@ static char *whole(const char *path, size_t *len)
 START_TEST(the_same_steps)
 {
 	size_t wanted_len = 0, got_len = 0, at = 0, scene = 0, line = 0;
-	char *wanted = whole(RECORDED, &wanted_len), *got = NULL;
+	char *wanted = whole(recorded[_i], &wanted_len), *got = NULL;
 	FILE *out = open_memstream(&got, &got_len);
 
 	ck_assert_ptr_nonnull(wanted);
 	ck_assert_ptr_nonnull(out);
-	play_all(out, NULL);
+	play_all(out, (enum flavour)_i, NULL);
 	fclose(out);
 	for (; at < wanted_len && at < got_len && wanted[at] == got[at]; at++)
 		if (wanted[at] == '\n') {
@@ -516,9 +529,9 @@ START_TEST(the_same_steps)
 			if (wanted[line] != ' ')
 				scene = line;
 		}
-	ck_assert_msg(at == wanted_len && at == got_len, "in '%.*s':\n%.*s (the original)\n%.*s (ours)",
-		      (int)strcspn(wanted + scene, "\n"), wanted + scene, (int)strcspn(wanted + line, "\n"),
-		      wanted + line, (int)strcspn(got + line, "\n"), got + line);
+	ck_assert_msg(at == wanted_len && at == got_len, "%s, in '%.*s':\n%.*s (the original)\n%.*s (ours)",
+		      flavours[_i], (int)strcspn(wanted + scene, "\n"), wanted + scene,
+		      (int)strcspn(wanted + line, "\n"), wanted + line, (int)strcspn(got + line, "\n"), got + line);
 	free(wanted);
 	free(got);
 }
@@ -531,23 +544,20 @@ int main(int argc, char **argv)
 	SRunner *sr;
 	int failed;
 
-	if (argc == 2) {
-		struct bf_ptx_source ptx = { .name = argv[1] };
+	if (argc == 3) {
+		const enum flavour flavour = strcmp(argv[1], flavours[NCCL]) == 0 ? NCCL : GPUNETIO;
+		struct bf_ptx_source ptx = { .name = argv[2] };
 
-		if (strcmp(argv[1], "ours") == 0) {
-			play_all(stdout, NULL);
-			return 0;
-		}
-		ptx.text = whole(argv[1], &ptx.len);
+		ptx.text = whole(argv[2], &ptx.len);
 		if (!ptx.text) {
-			fprintf(stderr, "%s: cannot be read\n", argv[1]);
+			fprintf(stderr, "%s: cannot be read\n", argv[2]);
 			return 2;
 		}
-		play_all(stdout, &ptx);
+		play_all(stdout, flavour, &ptx);
 		free((char *)(uintptr_t)ptx.text);
 		return 0;
 	}
-	tcase_add_test(tc, the_same_steps);
+	tcase_add_loop_test(tc, the_same_steps, GPUNETIO, NCCL + 1);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

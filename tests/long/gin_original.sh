@@ -1,12 +1,14 @@
 #!/bin/sh
-# GPUNetIO's device headers, unmodified, as judges of drivers/gin: for the same calls the same steps as tests/drivers/
-# gin_original.txt, which test_drivers_gin_original holds drivers/gin to. Then each doubt about them, shown or cleared by
-# a kernel of tests/long/cuda/gin_original.cu. Needs nvcc 13 and a checkout of NVIDIA-DOCA/gpunetio (467c76a):
+# GPUNetIO's and NCCL's device headers, unmodified, as judges of drivers/gin: for the same calls the same steps as
+# tests/drivers/gin_original.txt and gin_nccl.txt, which test_drivers_gin_original holds drivers/gin to. Then each doubt
+# about them, shown or cleared by a kernel of tests/long/cuda/gin_original.cu and gin_nccl.cu. Needs nvcc 13 and checkouts
+# of NVIDIA-DOCA/gpunetio (467c76a) and, for its part, NVIDIA/nccl (5067397) with the nccl.h that its build makes:
 #
-#	GPUNETIO=../gpunetio BELFRY=build/release/tools/belfry BELFRY_SOURCE_DIR=. tests/long/gin_original.sh [--update]
+#	GPUNETIO=../gpunetio NCCL=../nccl NCCL_H=../nccl/build/include BELFRY=build/release/tools/belfry \
+#	BELFRY_SOURCE_DIR=. tests/long/gin_original.sh [--update]
 set -eu
 sources=$BELFRY_SOURCE_DIR/tests/long/cuda
-recorded=$BELFRY_SOURCE_DIR/tests/drivers/gin_original.txt
+recorded=$BELFRY_SOURCE_DIR/tests/drivers
 compare=$(dirname "$BELFRY")/../tests/test_drivers_gin_original
 export PATH="$PATH:/usr/local/cuda/bin"
 skip() {
@@ -19,18 +21,38 @@ nvcc --version | grep -q 'release 13' || skip 'not CUDA 13'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-headers=$GPUNETIO/include
-for arch in 80 90; do
-	nvcc -ptx --std=c++17 -arch=sm_$arch -lineinfo -I "$BELFRY_SOURCE_DIR/tests/drivers" -I "$headers" -I "$headers/host" \
-		-I "$headers/device" -I "$headers/common" -o "$work/$arch.ptx" "$sources/gin_original.cu"
-done
-"$compare" "$work/90.ptx" >"$work/steps"
-[ "${1:-}" != --update ] || cp "$work/steps" "$recorded"
-cmp "$recorded" "$work/steps"
-echo "ok the same $(wc -l <"$work/steps") lines"
+# compile OUT ARCH HEADERS SOURCE OPTION...
+compile() {
+	out=$1 arch=$2 headers=$3 source=$4
+	shift 4
+	nvcc -ptx --std=c++17 -arch=sm_$arch -lineinfo -I "$BELFRY_SOURCE_DIR/tests/drivers" "$@" -I "$headers" \
+		-I "$headers/host" -I "$headers/device" -I "$headers/common" -o "$work/$out.ptx" "$sources/$source.cu"
+}
+# same FLAVOUR PTX FILE
+same() {
+	"$compare" "$1" "$work/$2.ptx" >"$work/$3"
+	[ "$update" = 0 ] || cp "$work/$3" "$recorded/$3"
+	cmp "$recorded/$3" "$work/$3"
+	echo "ok $1: the same $(wc -l <"$work/$3") lines"
+}
+update=0
+[ "${1:-}" != --update ] || update=1
+compile 80 80 "$GPUNETIO/include" gin_original
+compile 90 90 "$GPUNETIO/include" gin_original
+same gpunetio 90 gin_original.txt
+nccl=0
+if [ -f "${NCCL:-}/src/include/nccl_device.h" ] && [ -f "${NCCL_H:-}/nccl.h" ]; then
+	nccl=1
+	# Its headers ask for its copy of GPUNetIO as doca_gpunetio/.
+	ln -s "$(cd "$NCCL/src/transport/net_ib/gdaki/doca-gpunetio/include" && pwd)" "$work/doca_gpunetio"
+	compile nccl 90 "$work/doca_gpunetio" gin_nccl --expt-relaxed-constexpr -I "$work" -I "$NCCL_H" -I "$NCCL/src/include"
+	same nccl nccl gin_nccl.txt
+else
+	echo 'SKIPPED the part of NCCL: NCCL and NCCL_H name no checkout'
+fi
 
 failed=0
-# doubt ARCH EXPECTED KERNEL OPTIONS: what the trial says of it, in its words.
+# doubt PTX EXPECTED KERNEL OPTIONS: what the trial says of it, in its words.
 doubt() {
 	arch=$1 expected=$2 kernel=$3
 	shift 3
@@ -38,9 +60,9 @@ doubt() {
 		--arg mlx5:doorbell --arg mlx5:qpn --arg mlx5:wqebbs --arg mlx5:cqes --arg mlx5:local-va --arg mlx5:lkey \
 		--arg mlx5:remote-va --arg mlx5:rkey "$@" >"$work/out" 2>&1 || true
 	if grep -qE -- "$expected" "$work/out"; then
-		echo "ok sm_$arch $kernel $*: $expected"
+		echo "ok $arch $kernel $*: $expected"
 	else
-		echo "FAILED sm_$arch $kernel $*: not '$expected':"
+		echo "FAILED $arch $kernel $*: not '$expected':"
 		cat "$work/out"
 		failed=1
 	fi
@@ -71,5 +93,12 @@ doubt 90 'MLX5-ENTRY-INDEX, the root cause' get_nothing --arg u32:3
 doubt 90 'HOPPER-PROXY-FENCE, the root cause' blue_flame --arg u32:8 --same 512
 # Below sm_90 a fence is a release store to the stack, which by PTX's model orders nothing behind itself.
 doubt 80 'MLX5-DOORBELL-FIRST, the root cause' blue_flame --arg u32:8 --same 512
+if [ $nccl = 1 ]; then
+	doubt nccl '^nccl_flush: stuck' nccl_flush --arg u32:4
+	doubt nccl '^nccl_flush: good in' nccl_flush --arg u32:0 --same 128
+	# An error: without a flag for abort the flush ends as if all were well, with one it spins.
+	doubt nccl "^what: the peer's memory" nccl_error --arg u32:0 --same 64
+	doubt nccl '^nccl_error: time limit' nccl_error --arg u32:1
+fi
 [ $failed = 0 ] && echo 'ok gin_original'
 exit $failed
