@@ -49,6 +49,11 @@ const struct bf_ibgda_bug bf_ibgda_bugs[] = {
 	{ BF_IBGDA_BUG_RESERVE_SHORT, "reserve-short", "a group of entries reserves a slot less than it fills" },
 	{ BF_IBGDA_BUG_NO_CST, "no-cst", "the data of a get are read without a consistency step after the completion" },
 	{ BF_IBGDA_BUG_IBUF_NO_WAIT, "ibuf-no-wait", "slots for fetched results are reused before they are released" },
+	{ BF_IBGDA_BUG_ERROR_WAITS, "error-waits", "a poller that finds an error completion waits for a good one" },
+	{ BF_IBGDA_BUG_NO_CQE, "no-cqe", "no entry asks for a completion" },
+	{ BF_IBGDA_BUG_OWNER_IGNORED, "owner-ignored", "with --plain-cq: entries of an earlier lap are taken for new" },
+	{ BF_IBGDA_BUG_WEAK_POLL, "weak-poll", "completions are polled with weak loads" },
+	{ BF_IBGDA_BUG_KEY_DEVICE_0, "key-device-0", "with --nics 2: keys are looked up for the first NIC" },
 	{ 0, NULL, NULL },
 };
 

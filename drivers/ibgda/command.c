@@ -105,8 +105,8 @@ void bf_ibgda_destroy(struct bf_ibgda_transport *t, const struct bf_ibgda_nic *n
 int bf_ibgda_create_key(struct bf_ibgda_transport *t, const struct bf_ibgda_nic *nic, uint64_t va, uint64_t size,
 			uint32_t *key)
 {
-	/* Variants differ from key to key and PE to PE, so that none passes for another's. */
-	const uint8_t variant = (uint8_t)((t->pe * 16 + t->keys_made) % KEY_VARIANTS + 1);
+	/* Variants differ from key to key, NIC to NIC and PE to PE, so that none passes for another's. */
+	const uint8_t variant = (uint8_t)((t->pe * 16 + nic->index * 5 + t->keys_made) % KEY_VARIANTS + 1);
 	uint8_t in[BF_CREATE_MKEY_LEN] = { 0 };
 	uint8_t *mkc = in + BF_CREATE_MKEY_MKC;
 	uint32_t index;

@@ -57,9 +57,17 @@ BF_DEVICE int bf_ibgda_still_pending(const struct bf_ibgda_state *state, uint64_
 
 #define BF_IBGDA_CQE_TAIL 60u
 
+/* BF_IBGDA_BUG_WEAK_POLL: what a cache may serve. */
+BF_DEVICE uint32_t bf_ibgda_cqe_tail_weak(struct bf_thread *t, const void *cqe)
+{
+	return bf_htobe32(bf_ld_weak32(t, (const uint8_t *)cqe + BF_IBGDA_CQE_TAIL));
+}
+
 /* Bytes 60-63 of a CQE as one big-endian word: wqe_counter, signature, op_own. One load, so they belong together. */
 BF_DEVICE uint32_t bf_ibgda_cqe_tail(struct bf_thread *t, const struct bf_ibgda_state *state, const void *cqe)
 {
+	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_WEAK_POLL))
+		return bf_ibgda_cqe_tail_weak(t, cqe);
 	return bf_htobe32(bf_ld_relaxed32(t, (const uint8_t *)cqe + BF_IBGDA_CQE_TAIL, bf_ibgda_scope(state)));
 }
 
@@ -159,6 +167,10 @@ BF_DEVICE int bf_ibgda_poll_collapsed(struct bf_thread *t, const struct bf_ibgda
 		tail = bf_ibgda_cqe_tail(t, state, cq->cqe);
 		if (bf_ibgda_moves(state, qp) && bf_ibgda_is_error(tail))
 			return bf_ibgda_poll_failed(t, state, qp, cq->cqe, tail, idx);
+		if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_ERROR_WAITS) && bf_ibgda_is_error(tail)) {
+			bf_spin2(t, cq->cons_idx, cq->cqe, "completion in a collapsed CQ");
+			continue;
+		}
 		if (!bf_ibgda_still_pending(state, idx, (uint16_t)(tail >> 16), cq->ncqes))
 			break;
 		bf_spin2(t, cq->cons_idx, cq->cqe, "completion in a collapsed CQ");
@@ -194,6 +206,15 @@ BF_DEVICE int bf_ibgda_plain_owned(const struct bf_ibgda_qp *qp, uint64_t n, uin
 	return (tail & 0xff) >> 4 != BF_MLX5_CQE_INVALID && (tail & 1) == ((n / qp->tx_wq.cq->ncqes) & 1);
 }
 
+/* What pollers go by. */
+BF_DEVICE int bf_ibgda_plain_taken(const struct bf_ibgda_state *state, const struct bf_ibgda_qp *qp, uint64_t n,
+				   uint32_t tail)
+{
+	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_OWNER_IGNORED))
+		return (tail & 0xff) >> 4 != BF_MLX5_CQE_INVALID;
+	return bf_ibgda_plain_owned(qp, n, tail);
+}
+
 /*
  * Takes what lies in a plain CQ. Called under cq_lock. cons_idx goes up before cq_head: who sees the new head and
  * looks at cons_idx then need not wait for it.
@@ -206,11 +227,11 @@ BF_DEVICE void bf_ibgda_drain_plain(struct bf_thread *t, const struct bf_ibgda_s
 	uint64_t head = start;
 	uint32_t syndrome = 0;
 
-	for (;; head++) {
+	for (; head - start < qp->tx_wq.cq->ncqes; head++) {
 		const uint8_t *cqe = bf_ibgda_plain_cqe(qp, head);
 		const uint32_t tail = bf_ibgda_cqe_tail(t, state, cqe);
 
-		if (!bf_ibgda_plain_owned(qp, head, tail))
+		if (!bf_ibgda_plain_taken(state, qp, head, tail))
 			break;
 		if (bf_ibgda_moves(state, qp) && bf_ibgda_is_error(tail)) {
 			/* It stays for all to see; what precedes its entry is done. */
@@ -253,7 +274,7 @@ BF_DEVICE int bf_ibgda_poll_plain(struct bf_thread *t, const struct bf_ibgda_sta
 		/* The look at the entry comes last: whatever happens after it wakes the spin. */
 		head = bf_ld_relaxed64(t, &mv->cq_head, BF_AT_GPU);
 		if (bf_ld_relaxed64(t, &mv->cons_idx, BF_AT_GPU) < idx &&
-		    !bf_ibgda_plain_owned(qp, head, bf_ibgda_cqe_tail(t, state, bf_ibgda_plain_cqe(qp, head))))
+		    !bf_ibgda_plain_taken(state, qp, head, bf_ibgda_cqe_tail(t, state, bf_ibgda_plain_cqe(qp, head))))
 			bf_spin2(t, &mv->cons_idx, bf_ibgda_plain_cqe(qp, head), "completion in a CQ");
 	}
 	return bf_ibgda_result(t, state, qp);

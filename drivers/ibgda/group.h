@@ -85,6 +85,8 @@ BF_DEVICE int bf_ibgda_group_submit(struct bf_thread *t, const struct bf_ibgda_s
 /* Every entry of a group asks for a completion in DeepEP, only the last one in NVSHMEM. */
 BF_DEVICE uint32_t bf_ibgda_flags(const struct bf_ibgda_state *state, int last)
 {
+	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_NO_CQE))
+		return 0;
 	return last || state->flavour == BF_IBGDA_DEEPEP ? BF_IBGDA_SIGNALLED : 0;
 }
 

@@ -80,6 +80,11 @@ enum bf_ibgda_dci_map { BF_IBGDA_MAP_CTA, BF_IBGDA_MAP_SM, BF_IBGDA_MAP_WARP, BF
 #define BF_IBGDA_BUG_RESERVE_SHORT (1ull << 38)  /* a group reserves a slot less than it fills */
 #define BF_IBGDA_BUG_NO_CST (1ull << 39)         /* quiet leaves the consistency step behind gets out */
 #define BF_IBGDA_BUG_IBUF_NO_WAIT (1ull << 40)   /* slots of the ibuf are taken before they are given back */
+#define BF_IBGDA_BUG_ERROR_WAITS (1ull << 41)    /* poll_cq waits on at an error CQE */
+#define BF_IBGDA_BUG_NO_CQE (1ull << 42)         /* the last entry of a group asks for no completion */
+#define BF_IBGDA_BUG_OWNER_IGNORED (1ull << 43)  /* plain CQ: an entry of any lap is taken */
+#define BF_IBGDA_BUG_WEAK_POLL (1ull << 44)      /* CQEs are polled with weak loads */
+#define BF_IBGDA_BUG_KEY_DEVICE_0 (1ull << 45)   /* keys are looked up for device 0, whichever the queue is on */
 
 /* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_ibgda_bug {

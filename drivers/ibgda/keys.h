@@ -75,7 +75,8 @@ BF_DEVICE uint64_t bf_ibgda_remote(const struct bf_ibgda_state *state, const str
 	*rkey = 0;
 	if (BF_UNLIKELY(off >= state->heap_size))
 		return ~0ull;
-	k = bf_ibgda_rkey_at(state, (granule * state->npes + to->pe) * state->num_devices + to->qp->dev_idx);
+	k = bf_ibgda_rkey_at(state, (granule * state->npes + to->pe) * state->num_devices +
+					(state->bugs & BF_IBGDA_BUG_KEY_DEVICE_0 ? 0 : to->qp->dev_idx));
 	*rkey = k->key;
 	return k->end - off;
 }

@@ -395,23 +395,46 @@ static void drain_fired(struct bf_event *ev)
 	settle(BF_CONTAINER_OF(ev, struct bf_mlx5_dct, drain));
 }
 
+/* Whether its context names what is there, and values that a target can have. */
+static uint8_t check_context(struct bf_mlx5 *dev, const uint8_t *dctc)
+{
+	const uint32_t pd = BF_MLX5_GET(dctc, BF_DCTC_PD), cqn = BF_MLX5_GET(dctc, BF_DCTC_CQN);
+	const uint32_t srqn = BF_MLX5_GET(dctc, BF_DCTC_SRQN), port = BF_MLX5_GET(dctc, BF_DCTC_PORT);
+	const uint32_t mtu = BF_MLX5_GET(dctc, BF_DCTC_MTU);
+
+	if (!bf_mlx5_table_get(&dev->pds, pd))
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "pd 0x%x: there is no such protection domain", pd);
+	if (!bf_mlx5_table_get(&dev->cqs, cqn))
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "cqn 0x%x: there is no such completion queue", cqn);
+	if (srqn && !bf_mlx5_table_get(&dev->srqs, srqn))
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "srqn 0x%x: there is no such shared receive queue",
+				      srqn);
+	if (port > dev->port_count)
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM, "port %u: the device has ports 1 to %u", port,
+				      dev->port_count);
+	if (mtu < MTU_MIN || mtu > MTU_MAX)
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM, "mtu %u: must be %u to %u, for 256 bytes to 4096",
+				      mtu, MTU_MIN, MTU_MAX);
+	return 0;
+}
+
 uint8_t bf_mlx5_cmd_create_dct(struct bf_mlx5_mail *m)
 {
 	struct bf_mlx5 *dev = m->dev;
 	const uint8_t *dctc = m->in + BF_DCT_DCTC;
-	uint32_t port = BF_MLX5_GET(dctc, BF_DCTC_PORT), mtu = BF_MLX5_GET(dctc, BF_DCTC_MTU);
+	const uint32_t port = BF_MLX5_GET(dctc, BF_DCTC_PORT);
 	struct bf_mlx5_pd *pd = bf_mlx5_table_get(&dev->pds, BF_MLX5_GET(dctc, BF_DCTC_PD));
 	struct bf_mlx5_cq *cq = bf_mlx5_table_get(&dev->cqs, BF_MLX5_GET(dctc, BF_DCTC_CQN));
 	struct bf_mlx5_srq *srq = bf_mlx5_table_get(&dev->srqs, BF_MLX5_GET(dctc, BF_DCTC_SRQN));
 	struct bf_mlx5_dct *dct;
+	uint8_t status;
 	char name[64];
 
 	if (!dev->profile.dct_contexts)
 		return BF_MLX5_CMD_BAD_OP;
-	if (!pd || !cq || (!srq && BF_MLX5_GET(dctc, BF_DCTC_SRQN)))
-		return BF_MLX5_CMD_BAD_RES;
-	if (port > dev->port_count || mtu < MTU_MIN || mtu > MTU_MAX)
-		return BF_MLX5_CMD_BAD_PARAM;
+	status = check_context(dev, dctc);
+	if (status)
+		return status;
 	dct = bf_pool_take(dev->sim, sizeof(*dct));
 	if (!dct)
 		return BF_MLX5_CMD_NO_RES;

@@ -27,7 +27,7 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 	switch (e->kind) {
 	case BF_SEEN_agent_start:
 		m->started++;
-		*t = (struct bf_machine_thread){ .actor = e->actor, .runs = true };
+		*t = (struct bf_machine_thread){ .actor = e->actor, .pe = e->pe, .runs = true };
 		break;
 	case BF_SEEN_agent_wait:
 		if (t->actor != e->actor)

@@ -7,7 +7,7 @@
 /* A thread that has begun. Threads that share a place are forgotten but for the last one. */
 #define BF_MACHINE_THREADS 4096u
 struct bf_machine_thread {
-	uint32_t actor;
+	uint32_t actor, pe;
 	bool runs, waits;
 	uint64_t since_ps, record; /* of the wait */
 	char what[33];             /* that it waits for */

@@ -3,8 +3,32 @@
 #include "models/mlx5/prm.h"
 #include "traces/rules/mlx5/polls.h"
 
+/* The same by the word of a driver that tells what it takes: entries of which the device has not spoken yet. */
+static void taken(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_polled_cq *cq = bf_mlx5_polled(bf_mlx5_polls_of(r->rules), e->queue, q->send_cqn);
+	struct bf_finding *f;
+
+	/* In the first lap there is nothing old to take. */
+	if (e->ibgda_poll.done <= q->done || !cq || cq->written < cq->cqes)
+		return;
+	f = bf_rule_find(r, e, e->queue);
+	if (!f)
+		return;
+	bf_finding_since(f, q->done_ps, q->done_record);
+	bf_finding_index(f, q->done);
+	bf_finding_say(f,
+		       "%s took all entries of QP 0x%" PRIx64 " below %" PRIu64
+		       " for complete when the device had completed those below %" PRIu64 " and written %" PRIu64
+		       " completions into the %" PRIu32 " slots of CQ 0x%" PRIx32
+		       ": it read on into those of the lap before, whose owner bit says that they are old",
+		       bf_rule_actor(r->rules, e->actor), e->queue->number, e->ibgda_poll.done, q->done, cq->written,
+		       cq->cqes, cq->cqn);
+}
+
 /* A completion was taken that is not there. */
-static void on(struct bf_rule_run *r, const struct bf_seen *e)
+static void on_store(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_mlx5_polls *p = bf_mlx5_polls_of(r->rules);
 	const struct bf_mlx5_polled_cq *cq = p->early;
@@ -19,6 +43,14 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       " still held the completion of the lap before, whose owner bit is %" PRIu64 " and not %" PRIu64,
 		       bf_rule_actor(r->rules, e->actor), p->early_taken, cq->cqn, cq->written, cq->written % cq->cqes,
 		       (cq->written / cq->cqes & 1) ^ 1, cq->written / cq->cqes & 1);
+}
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	if (e->kind == BF_SEEN_store)
+		on_store(r, e);
+	else
+		taken(r, e);
 }
 
 /* It waits at a completion that has come, and has looked at its owner bit. */
@@ -79,11 +111,11 @@ const struct bf_rule bf_rule_mlx5_cqe_owner = {
 		.fix = "A completion is new when its opcode is not 15 and its owner bit is (consumer index / entries of the "
 		       "ring) & 1.",
 		.sources = "mlx5 PRM, Completion Queue Entry, Ownership; linux-rdma/rdma-core providers/mlx5/cq.c get_sw_cqe",
-		.test = "tests/drivers/test_trial_own.c",
-		.why = "The drivers of belfry poll as NVSHMEM and DeepEP do, by counters of a collapsed queue, or by one function that has it right.",
+		.example = "run ibgda-put --plain-cq --depth 16 --batch 4 --messages 100 --limit 10ms --bug owner-ignored",
+		.twin = "run ibgda-put --plain-cq --depth 16 --batch 4 --messages 100 --limit 10ms",
 	},
-	.rank = BF_RANK_COMPLETION,
-	.records = BF_SEES(store),
+	.rank = BF_RANK_ENTRY - 1, /* before what follows from entries that were taken early */
+	.records = BF_SEES(store, ibgda_poll),
 	.when = BF_MLX5_TOOK_EARLY,
 	.whens = 1,
 	.needs = BF_SEES(cq_config, cqe, store, load),

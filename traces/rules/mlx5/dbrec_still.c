@@ -4,7 +4,7 @@
 
 /*
  * Rung and read, and the index there is still the one that everything has been fetched up to. A word that was stored
- * to, other than to clear it, holds a wrong index: MLX5-DBREC-INDEX.
+ * to, other than to clear it, holds a wrong index: MLX5-DBREC-INDEX, or MLX5-DBREC-ENDIAN.
  */
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
@@ -12,7 +12,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	struct bf_finding *f;
 
 	if (!complete || !q->dbrec.set || !q->posted || q->fetched >= q->posted || q->dbrec.at_ps < q->posted_ps ||
-	    q->dbrec.producer != (uint16_t)q->fetched || q->after.set ||
+	    q->dbrec.producer != (uint16_t)q->fetched || q->after.set || q->swapped.set ||
 	    (q->most.set && (q->most.value || q->dbrec.producer)))
 		return;
 	f = bf_rule_find(r, NULL, queue);
@@ -23,8 +23,12 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	bf_finding_index(f, q->fetched);
 	bf_finding_say(f,
 		       "the device was rung for %" PRIu16 " of QP 0x%" PRIx64 " on PE %" PRIu32 " and read %" PRIu16
-		       " in the doorbell record's send word, which nobody stores to",
-		       q->dbrec.doorbell, queue->number, queue->pe, q->dbrec.producer);
+		       " in the doorbell record's send word, which %s",
+		       q->dbrec.doorbell, queue->number, queue->pe, q->dbrec.producer,
+		       q->most.set ? "was cleared and never stored to since" : "nobody stores to");
+	if (q->receive.set && q->receive.value == (uint16_t)q->posted)
+		bf_finding_say(f, "; %s stored %" PRIu16 " into the receive word, four bytes before it",
+			       bf_rule_actor(r->rules, q->receive.store.actor), q->receive.value);
 }
 
 const struct bf_rule bf_rule_mlx5_dbrec_still = {

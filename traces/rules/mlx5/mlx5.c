@@ -9,6 +9,7 @@
 #include "models/mlx5/wqe.h"
 #include "sim/bytes.h"
 #include "sim/mem.h"
+#include "traces/rules/machine/machine.h"
 #include "traces/rules/mlx5/far.h"
 #include "traces/rules/mlx5/polls.h"
 
@@ -89,6 +90,21 @@ bool bf_mlx5_all_ended(struct bf_rules *r)
 	const struct run *run = bf_rule_run_facts(r, &bf_rules_mlx5);
 
 	return run->started && run->started == run->ended;
+}
+
+const struct bf_machine_thread *bf_mlx5_completion_awaited(struct bf_rules *r, uint32_t pe)
+{
+	const struct bf_machine *m = bf_rule_run_facts(r, &bf_rules_machine);
+	const struct bf_machine_thread *first = NULL;
+
+	for (uint32_t i = 0; m && i < BF_MACHINE_THREADS; i++) {
+		const struct bf_machine_thread *t = &m->thread[i];
+
+		if (t->runs && t->waits && t->pe == pe && strstr(t->what, "completion") &&
+		    (!first || t->since_ps < first->since_ps))
+			first = t;
+	}
+	return first;
 }
 
 /* Once some thread fences for more than its block, it is no longer asked who does not. */
@@ -186,6 +202,13 @@ static void note_dbrec_store(struct bf_rules *r, struct bf_mlx5_queue *q, const 
 		q->most = d;
 }
 
+static void note_receive_word(struct bf_mlx5_queue *q, const struct bf_store *s)
+{
+	if (s)
+		q->receive =
+		    (struct bf_mlx5_dbrec_store){ .store = *s, .value = bf_get_be16(s->bytes + 2), .set = true };
+}
+
 /* The record's place is known from now on; what was stored there before is made up for. */
 static void learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64_t va)
 {
@@ -197,6 +220,8 @@ static void learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64_
 
 		if (s && s->len == 4 && s->va == va + 4 * BF_MLX5_DBR_SND)
 			note_dbrec_store(r, q, s);
+		else if (s && s->len == 4 && s->va == va + 4 * BF_MLX5_DBR_RCV)
+			note_receive_word(q, s);
 	}
 }
 
@@ -423,7 +448,7 @@ static struct bf_mlx5_queue *dbrec_at(struct bf_rules *r, uint64_t va)
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), va);
 	struct bf_rule_queue *queue = ring ? ring->queue : NULL;
 
-	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->dbrec_ring != ring || va != ring->va + 4)
+	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->dbrec_ring != ring)
 		return NULL;
 	return bf_mlx5_of(queue);
 }
@@ -494,6 +519,11 @@ static void note_driver(struct bf_rules *r, struct bf_mlx5_queue *q, const struc
 
 static void note_cqe(struct bf_mlx5_queue *q, const struct bf_seen *e)
 {
+	const uint16_t after = (uint16_t)(e->cqe.index + 1);
+
+	/* Whichever is told first, this or that the entry is done. */
+	if ((int16_t)(after - (uint16_t)q->covered) > 0)
+		q->covered += (uint16_t)(after - (uint16_t)q->covered);
 	q->cqe_counter = (uint16_t)e->cqe.index;
 	q->cqe_verdict = (uint8_t)e->cqe.verdict;
 	q->cqe_opcode = (uint8_t)e->cqe.opcode;
@@ -507,6 +537,23 @@ static void note_cqe(struct bf_mlx5_queue *q, const struct bf_seen *e)
 		q->error_ps = e->time_ps;
 		q->error_record = e->number;
 	}
+}
+
+static void note_again(struct bf_mlx5_queue *q, const struct bf_seen *e)
+{
+	struct bf_mlx5_rnr *rnr = &q->rnr;
+
+	if (e->retransmit.cause != BF_RDMA_AGAIN_RNR) {
+		rnr->times = 0;
+		return;
+	}
+	if (!rnr->times++) {
+		rnr->first_ps = e->time_ps;
+		rnr->first_record = e->number;
+	}
+	rnr->last_ps = e->time_ps;
+	rnr->last_record = e->number;
+	rnr->psn = (uint32_t)e->retransmit.psn;
 }
 
 static void note_config(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
@@ -549,14 +596,15 @@ static void note_path(struct bf_mlx5_queue *q, const struct bf_seen *e)
  */
 static void begin_at(struct bf_mlx5_queue *q, uint64_t index)
 {
-	q->seen_done = q->fetched = q->done = q->polled = q->posted = q->published = q->reserved = index;
+	q->seen_done = q->fetched = q->done = q->covered = q->polled = q->posted = q->published = q->reserved = index;
 }
 
 static void note_reset(struct bf_mlx5_queue *q)
 {
 	begin_at(q, 0);
 	q->begins = q->was_reset = true;
-	q->failed = false;
+	q->failed = q->started = false;
+	q->rnr.times = 0;
 	q->error_syndrome = 0;
 	q->done_record = 0;
 	q->dbrec.set = q->most.set = q->after.set = false;
@@ -601,8 +649,23 @@ static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_
 		q->done += (uint16_t)(e->wqe_done.next - (uint16_t)q->done);
 		q->done_ps = e->time_ps;
 		q->done_record = e->number;
+		if (e->wqe_done.signalled)
+			q->covered = q->done;
+		q->rnr.times = 0;
 		q->sent += !e->wqe_done.syndrome && e->wqe_done.opcode >= BF_MLX5_OP_RDMA_WRITE &&
 			   e->wqe_done.opcode <= BF_MLX5_OP_SEND_IMM;
+		break;
+	case BF_SEEN_wqe_start:
+		q->lkey = (uint32_t)e->wqe_start.lkey;
+		if (!e->wqe_start.npsn)
+			break;
+		if (!q->started)
+			q->first_psn = (uint32_t)e->wqe_start.psn;
+		q->started = true;
+		q->end_psn = (uint32_t)(e->wqe_start.psn + e->wqe_start.npsn) & 0xffffffu;
+		break;
+	case BF_SEEN_retransmit:
+		note_again(q, e);
 		break;
 	case BF_SEEN_cqe:
 		note_cqe(q, e);
@@ -684,12 +747,18 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		s = q ? bf_stores_recent(bf_rule_stores(r), 0) : NULL;
 		if (!s)
 			break;
+		if (e->store.va != q->dbrec_ring->va + 4 * BF_MLX5_DBR_SND) {
+			note_receive_word(q, s);
+			break;
+		}
 		bf_rule_notice(r, BF_MLX5_TO_DBREC);
 		note_dbrec_store(r, q, s);
 		break;
 	case BF_SEEN_store_visible:
 		q = e->store_visible.len == 4 ? dbrec_at(r, e->store_visible.va) : NULL;
-		s = q ? bf_stores_shown(bf_rule_stores(r), 0) : NULL;
+		s = q && e->store_visible.va == q->dbrec_ring->va + 4 * BF_MLX5_DBR_SND
+			? bf_stores_shown(bf_rule_stores(r), 0)
+			: NULL;
 		if (!s)
 			break;
 		bf_rule_notice(r, BF_MLX5_TO_DBREC);
@@ -756,7 +825,8 @@ static void forget_run(void *facts)
 	R(no_quiet) R(dbrec_unfenced) R(remote_invalid) R(remote_operation) R(peer_state)                         \
 	R(peer_psn) R(peer_gone) R(error_completion) R(timeout_pending) R(command_refused) R(no_timeout) R(request_refused)                           \
 	R(ring_overlap) R(ring_view) R(dbrec_view)                                                                    \
-	R(sharing) R(cqe_not_asked) R(signal_passes) R(entry_unseen) R(dbrec_endian) R(cqe_owner) R(weak_poll)
+	R(sharing) R(cqe_not_asked) R(signal_passes) R(entry_unseen) R(dbrec_endian) R(cqe_owner) R(weak_poll)          \
+	R(rnr_endless) R(error_unseen) R(unsignalled) R(key_elsewhere)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;

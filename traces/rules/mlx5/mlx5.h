@@ -85,6 +85,12 @@ struct bf_mlx5_answers {
 	char refused_why[33], drop_text[33];
 };
 
+/* The last times that it was told to wait for a receive and went back, with nothing done in between. */
+struct bf_mlx5_rnr {
+	uint64_t times, first_ps, first_record, last_ps, last_record;
+	uint32_t psn;
+};
+
 struct bf_mlx5_queue {
 	struct bf_ring *ring, *dbrec_ring;
 	uint64_t sq;                /* where the device has the ring; 0: not known */
@@ -106,6 +112,7 @@ struct bf_mlx5_queue {
 	struct bf_mlx5_dbrec_store most;    /* the furthest index that was stored */
 	struct bf_mlx5_dbrec_store swapped; /* one whose bytes stand in the CPU's order; `value` is what was meant */
 	struct bf_mlx5_dbrec_store after;   /* the first one that the device has not looked at since */
+	struct bf_mlx5_dbrec_store receive; /* the last one into the receive word */
 	/* How far the driver and the device have come. */
 	uint64_t reserved, reserved_ps, reserved_record, published, published_ps, published_record, posted, posted_ps,
 	    posted_record;
@@ -123,7 +130,12 @@ struct bf_mlx5_queue {
 	uint32_t send_cqn, pd, remote_qpn, remote_ipv4, ipv4, max_reads, max_answers, retries, rnr_retries, timeout,
 	    mtu, access;
 	uint8_t state;
-	bool failed;   /* it has had an error */
+	bool failed;      /* it has had an error */
+	uint64_t covered; /* entries below are covered by a completion */
+	bool started;     /* then these are the PSNs of its packets so far, the last one excluded */
+	uint32_t first_psn, end_psn;
+	uint32_t lkey; /* of the entry that started last */
+	struct bf_mlx5_rnr rnr;
 	uint64_t sent; /* messages of its own, WRITE or SEND, that were acknowledged; none counts after a reset */
 	uint64_t dbrec_stored, dbrec_read; /* its send word: where the driver stores it, where the device reads it */
 	bool was_reset;
@@ -148,6 +160,10 @@ bool bf_mlx5_fences_in_block(struct bf_rules *r, uint32_t actor, uint64_t record
 
 /* At the end: all threads of the run have ended. False, too, where nobody says so, as with real threads. */
 bool bf_mlx5_all_ended(struct bf_rules *r);
+
+/* The thread of the PE that waits longest for a completion, and has not ended; NULL. Known at the end only. */
+struct bf_machine_thread;
+const struct bf_machine_thread *bf_mlx5_completion_awaited(struct bf_rules *r, uint32_t pe);
 
 /* "WQE 3 of QP 0x101 on PE 0". */
 struct bf_mlx5_name {

@@ -5,13 +5,25 @@
 #define AHEAD "the other end waits for another PSN"
 #define BEHIND "the other end takes its packets for old ones"
 
+/*
+ * Any request was taken, or the one that the other end waits for has been sent: packets in front were lost, or it is
+ * asked for a receive that it does not have.
+ */
+static bool begun_alike(const struct bf_mlx5_queue *mine, const struct bf_mlx5_queue *theirs)
+{
+	const uint32_t sent = (mine->end_psn - mine->first_psn) & 0xffffff;
+
+	return theirs->answers.taken || mine->rnr.times ||
+	       (mine->started && theirs->answers.drop_why == BF_RDMA_DROP_SEQUENCE &&
+		((theirs->answers.drop_expected - mine->first_psn) & 0xffffff) < sent);
+}
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_rule_queue *far = bf_mlx5_far(r->rules, e->queue);
 	const struct bf_mlx5_queue *theirs = far ? bf_mlx5_of(far) : NULL;
 
-	/* Where any request was taken both had begun alike. */
-	if (!theirs || theirs->answers.taken)
+	if (!theirs || begun_alike(bf_mlx5_of(e->queue), theirs))
 		return;
 	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_SEQUENCE, AHEAD);
 	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_STALE, BEHIND);
@@ -41,7 +53,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 		return;
 	}
 	/* Where anything was answered both had begun alike. */
-	if (theirs->answers.taken || mine->done || !mine->fetched)
+	if (begun_alike(mine, theirs) || mine->done || !mine->fetched)
 		return;
 	bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_SEQUENCE, AHEAD);
 	bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_STALE, BEHIND);

@@ -30,13 +30,13 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	struct bf_finding *f;
 
 	/*
-	 * A completion that was written: one that was lost, or never due, has a rule of its own. Who sees an error is
-	 * right not to take it for "done"; who waits for entries that nobody rang for does not wait for this one; and
-	 * where all have ended, or wait for something else, nobody looks for it.
+	 * A completion that was written: one that was lost, or not asked for, has a rule of its own. Who sees an error
+	 * is right not to take it for "done"; who waits for entries that nobody rang for does not wait for this one;
+	 * and where all have ended, or wait for something else, nobody looks for it.
 	 */
-	if (!complete || q->published > q->posted || bf_mlx5_all_ended(r->rules) || !polls(r->state, queue->pe) ||
-	    !q->posted || q->done != q->posted || q->polled >= q->posted || q->cqe_verdict != 0 || q->failed ||
-	    q->error_syndrome)
+	if (!complete || q->covered < q->done || q->published > q->posted || bf_mlx5_all_ended(r->rules) ||
+	    !polls(r->state, queue->pe) || !q->posted || q->done != q->posted || q->polled >= q->posted ||
+	    q->cqe_verdict != 0 || q->failed || q->error_syndrome)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)

@@ -16,14 +16,16 @@ struct area {
 /* By number; of two that share a place the later one counts. */
 struct thread {
 	uint32_t actor;
-	bool works;      /* it has stored or fenced itself: a warp that waits for its lanes has not */
-	uint64_t polled; /* the line of its last load that is recorded, which weak ones are not; plus 1 */
+	bool works;        /* it has stored or fenced itself: a warp that waits for its lanes has not */
+	uint64_t lines[4]; /* of its last loads that are recorded, plus 1; the last one first */
+	uint64_t polled;   /* the line of its last load that is recorded, which weak ones are not; plus 1 */
 	uint64_t va, at_ps, record, times; /* where it waited without having polled there */
 };
 
 struct state {
 	struct area area[BF_MLX5_CQS]; /* by hash */
 	struct thread thread[THREADS];
+	bool loads; /* the stream has loads at all */
 };
 
 static void note_cqe(struct state *s, const struct bf_seen *e)
@@ -49,6 +51,43 @@ static void note_wait(struct thread *t, const struct bf_seen *e)
 	t->record = e->number;
 }
 
+static void note_load(struct thread *t, uint64_t va)
+{
+	const uint64_t line = va / BF_LINE + 1;
+
+	t->polled = line;
+	if (t->lines[0] == line)
+		return;
+	memmove(t->lines + 1, t->lines, sizeof(t->lines) - sizeof(t->lines[0]));
+	t->lines[0] = line;
+}
+
+/* A driver says that it takes completions: then it has just looked at them. */
+static void took(struct bf_rule_run *r, const struct thread *t, const struct bf_seen *e)
+{
+	const struct state *s = r->state;
+	const uint32_t cqn = bf_mlx5_of(e->queue)->send_cqn;
+	const struct area *a = &s->area[bf_mlx5_cq_place(e->pe, e->queue->unit, cqn)];
+	struct bf_finding *f;
+
+	if (!s->loads || !a->queue || a->cqn != cqn || a->pe != e->pe ||
+	    strstr(bf_rule_actor(r->rules, e->actor), ".cpu"))
+		return;
+	for (uint32_t i = 0; i < BF_ARRAY_LEN(t->lines); i++)
+		if (t->lines[i] && (t->lines[i] - 1) * BF_LINE >= a->from / BF_LINE * BF_LINE &&
+		    (t->lines[i] - 1) * BF_LINE < a->to)
+			return;
+	f = bf_rule_find(r, e, e->queue);
+	if (f)
+		bf_finding_say(
+		    f,
+		    "%s takes entries of QP 0x%" PRIx64 " below %" PRIu64
+		    " for complete, and has looked at CQ 0x%" PRIx32
+		    " by weak loads alone: a copy in its cache may answer them for ever, and nothing keeps later "
+		    "loads behind them",
+		    bf_rule_actor(r->rules, e->actor), e->queue->number, e->ibgda_poll.done, cqn);
+}
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct state *s = r->state;
@@ -63,13 +102,17 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		*t = (struct thread){ .actor = e->actor };
 	switch (e->kind) {
 	case BF_SEEN_load:
-		t->polled = e->load.va / BF_LINE + 1;
+		s->loads = true;
+		note_load(t, e->load.va);
 		break;
 	case BF_SEEN_atomic:
 		t->polled = e->atomic.va / BF_LINE + 1;
 		break;
 	case BF_SEEN_agent_wait:
 		note_wait(t, e);
+		break;
+	case BF_SEEN_ibgda_poll:
+		took(r, t, e);
 		break;
 	default:
 		t->works = true;
@@ -122,11 +165,11 @@ const struct bf_rule bf_rule_mlx5_weak_poll = {
 		       "or relaxed loads and a fence after the one that found the completion.",
 		.sources = "PTX ISA, Memory Consistency Model; NVIDIA/nvshmem ibgda_device.cuh ibgda_poll_cq; "
 			   "docs/hardware/gpu.md#scopes-4",
-		.test = "tests/drivers/test_trial_own.c",
-		.why = "The drivers of belfry poll with acquiring loads.",
+		.example = "run ibgda-put --bug weak-poll",
+		.twin = "run ibgda-put",
 	},
 	.rank = BF_RANK_COMPLETION + 2,
-	.records = BF_SEES(cqe, load, atomic, agent_wait, mmio_store, fence),
+	.records = BF_SEES(cqe, load, atomic, agent_wait, mmio_store, fence, ibgda_poll),
 	.needs = BF_SEES(agent_wait, cqe, store),
 	.state_bytes = sizeof(struct state),
 	.on = on,

@@ -26,12 +26,23 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	s->actor = e->actor;
 }
 
+/* Locks of threads that drive no NVMe queue are not this rule's. */
+static bool any_queue(struct bf_rules *r)
+{
+	const struct bf_rule_queue *q;
+
+	for (uint32_t i = 0; (q = bf_rule_queue_at(r, i)) != NULL; i++)
+		if (q->family == &bf_rules_nvme)
+			return true;
+	return false;
+}
+
 static void end(struct bf_rule_run *r, bool complete)
 {
 	const struct state *s = r->state;
 	struct bf_finding *f;
 
-	if (!complete || !s->waiting || s->others || !s->va)
+	if (!complete || !s->waiting || s->others || !s->va || !any_queue(r->rules))
 		return;
 	f = bf_rule_find(r, NULL, NULL);
 	if (!f)

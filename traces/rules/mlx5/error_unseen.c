@@ -1,0 +1,70 @@
+#include <inttypes.h>
+
+#include "traces/rules/machine/machine.h"
+#include "traces/rules/mlx5/mlx5.h"
+
+struct state {
+	bool written; /* an error completion lies in the queue's CQ */
+	bool seen;    /* and some poller says that it saw one */
+};
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	struct state *s = bf_rule_queue_state(r, e->queue);
+
+	if (e->kind == BF_SEEN_cqe)
+		s->written = s->written || (e->cqe.syndrome && e->cqe.verdict == BF_MLX5_POST_WRITTEN);
+	else if (e->kind == BF_SEEN_ibgda_poll)
+		s->seen = s->seen || e->ibgda_poll.syndrome;
+	else
+		s->seen = s->seen || e->ibgda_quiet.status;
+}
+
+static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct state *s = bf_rule_queue_state(r, queue);
+	const struct bf_machine_thread *t;
+	struct bf_finding *f;
+
+	/* Who went past it took it for a good one: MLX5-ERROR-IGNORED. Traffic that moved is awaited elsewhere. */
+	if (!complete || !s->written || s->seen || q->polled > q->error_index || q->moved || q->stopped)
+		return;
+	t = bf_mlx5_completion_awaited(r->rules, queue->pe);
+	f = t ? bf_rule_find(r, NULL, queue) : NULL;
+	if (!f)
+		return;
+	f->actor = t->actor;
+	f->found.at_ps = q->error_ps;
+	bf_finding_since(f, q->error_ps, q->error_record);
+	bf_finding_index(f, q->error_index);
+	bf_finding_say(f,
+		       "%s waits for %s since %" PRIu64 " ps, while the completion of %s is there since %" PRIu64
+		       " ps: it is an error, syndrome %02x (%s), and no poller of the queue takes it",
+		       bf_rule_actor(r->rules, t->actor), t->what, t->since_ps,
+		       bf_mlx5_entry(queue, q->error_index).text, q->error_ps, q->error_syndrome,
+		       bf_mlx5_syndrome(q->error_syndrome));
+}
+
+const struct bf_rule bf_rule_mlx5_error_unseen = {
+	.about = {
+		.id = "MLX5-ERROR-UNSEEN",
+		.family = "mlx5",
+		.title = "a poller waits on although an error completion is there",
+		.severity = BF_SEVERITY_ERROR,
+		.hardware = "An entry that fails is completed, too: opcode 13 (14 for a receive) in bits 7:4 of op_own. "
+			    "The queue pair is in error state then, and no good completion will ever come.",
+		.wrong = "The poller looks for a good completion, or for a counter, and takes everything else for \"not "
+			 "yet\": the program hangs where it could have said what failed.",
+		.fix = "Stop at opcodes 13 and 14, report syndrome and vendor syndrome, and let all who wait for the queue "
+		       "know.",
+		.sources = "NVIDIA/nccl#2383; deepseek-ai/DeepEP#558; docs/hardware/mlx5.md#collapsed-cq-5",
+		.example = "run ibgda-put --faults 'drop prob=1' --retries 2 --ack-timeout 5 --limit 1s --bug error-waits",
+		.twin = "run ibgda-put",
+	},
+	.rank = BF_RANK_COMPLETION + 2,
+	.records = BF_SEES(cqe, ibgda_poll, ibgda_quiet),
+	.queue_bytes = sizeof(struct state),
+	.on = on,
+	.end_queue = end_queue,
+};
