@@ -8,6 +8,7 @@
 #include "sim/agent_internal.h"
 #include "sim/coro.h"
 #include "sim/event_queue.h"
+#include "sim/grow.h"
 #include "sim/pool.h"
 #include "sim/records_agent.h"
 #include "sim/where_internal.h"
@@ -87,16 +88,9 @@ static void agent_main(void *arg)
 /* A stack that somebody else no longer needs saves the system calls for a new one. */
 static void keep_stack(struct bf_agents *ags, struct bf_coro *co)
 {
-	if (ags->nidle == ags->idle_cap) {
-		const uint32_t cap = ags->idle_cap ? 2 * ags->idle_cap : 32;
-		struct bf_coro **idle = realloc(ags->idle, cap * sizeof(*idle));
-
-		if (!idle) {
-			bf_coro_destroy(co);
-			return;
-		}
-		ags->idle = idle;
-		ags->idle_cap = cap;
+	if (BF_GROW(ags->idle, ags->idle_cap, ags->nidle + 1)) {
+		bf_coro_destroy(co);
+		return;
 	}
 	ags->idle[ags->nidle++] = co;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
+
 const char *bf_choice_name(enum bf_choice_kind kind)
 {
 	static const char *const names[BF_CHOICE_KINDS] = { "schedule", "drain", "stale", "combine", "dma",
@@ -14,24 +16,12 @@ const char *bf_choice_name(enum bf_choice_kind kind)
 	return kind < BF_CHOICE_KINDS ? names[kind] : "?";
 }
 
-static bool grow(struct bf_enumeration *e)
-{
-	const uint32_t cap = e->cap ? 2 * e->cap : 64;
-	struct bf_choice *list = realloc(e->list, cap * sizeof(*list));
-
-	if (!list)
-		return false;
-	e->list = list;
-	e->cap = cap;
-	return true;
-}
-
 static uint32_t choose(struct bf_chooser *c, enum bf_choice_kind kind, uint32_t n)
 {
 	struct bf_enumeration *e = BF_CONTAINER_OF(c, struct bf_enumeration, chooser);
 	struct bf_choice *now;
 
-	if (e->at == e->cap && !grow(e)) {
+	if (BF_GROW(e->list, e->cap, e->at + 1)) {
 		e->failed = true;
 		return 0;
 	}
@@ -127,7 +117,7 @@ int bf_enumeration_parse(struct bf_enumeration *e, const char *text, struct bf_e
 				       "choices rising) was expected",
 				       text, (size_t)(p - text) + 1);
 		while (e->count <= at) {
-			if (e->count == e->cap && !grow(e))
+			if (BF_GROW(e->list, e->cap, e->count + 1))
 				return bf_fail(err, -ENOMEM, "no memory for choices");
 			e->list[e->count++] = (struct bf_choice){ 0 };
 		}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "sim/records_io.h"
 #include "sim/rules_internal.h"
 
@@ -204,15 +205,8 @@ static int parse_rule(struct bf_rule_text *p, struct rule *r, struct bf_rule_wor
 
 static int add_rule(struct bf_fault_plan *plan, struct rule *r, uint64_t seed, struct bf_error *err)
 {
-	if (plan->count == plan->cap) {
-		uint32_t cap = plan->cap ? plan->cap * 2 : 8;
-		struct rule *grown = realloc(plan->rules, cap * sizeof(*grown));
-
-		if (!grown)
-			return bf_fail(err, -ENOMEM, "fault plan: no memory for %u rules", cap);
-		plan->rules = grown;
-		plan->cap = cap;
-	}
+	if (BF_GROW(plan->rules, plan->cap, plan->count + 1))
+		return bf_fail(err, -ENOMEM, "fault plan: no memory for %u rules", plan->count + 1);
 	if (!(r->given & (1u << KEY_SEED)))
 		r->seed = seed;
 	plan->kinds |= 1u << r->kind;
@@ -383,17 +377,11 @@ static struct bf_rng *stream_of(struct bf_sim *sim, uint32_t rule, uint32_t acto
 	struct stream *s;
 
 	if (BF_UNLIKELY(actor >= r->nstreams)) {
-		const uint32_t n = actor < 8 ? 16 : actor * 2;
-
-		s = realloc(r->streams, n * sizeof(*s));
-		if (!s) {
-			bf_fail(&sim->error, -ENOMEM, "fault plan: no memory for %u random streams", n);
+		if (BF_GROW(r->streams, r->nstreams, (size_t)actor + 1)) {
+			bf_fail(&sim->error, -ENOMEM, "fault plan: no memory for %u random streams", actor);
 			bf_sim_stop(sim);
 			return NULL;
 		}
-		memset(s + r->nstreams, 0, (n - r->nstreams) * sizeof(*s));
-		r->streams = s;
-		r->nstreams = n;
 	}
 	s = &r->streams[actor];
 	if (BF_UNLIKELY(!s->begun)) {

@@ -6,6 +6,8 @@
 
 #include "sim/iommufd_internal.h"
 
+#include "sim/grow.h"
+
 int bf_iommufd_open(struct bf_sim *sim, struct bf_space *space, struct bf_iommufd **out)
 {
 	struct bf_iommufd *fd = calloc(1, sizeof(*fd));
@@ -52,17 +54,7 @@ static void *new_object(struct bf_iommufd *fd, enum bf_iommufd_kind kind, size_t
 
 	while (at < fd->cap && fd->objects[at])
 		at++;
-	if (o && at == fd->cap) {
-		const uint32_t cap = fd->cap ? 2 * fd->cap : 16;
-		struct bf_iommufd_object **grown = realloc(fd->objects, cap * sizeof(struct bf_iommufd_object *));
-
-		if (grown) {
-			memset(grown + fd->cap, 0, (cap - fd->cap) * sizeof(struct bf_iommufd_object *));
-			fd->objects = grown;
-			fd->cap = cap;
-		}
-	}
-	if (!o || at == fd->cap) {
+	if (!o || BF_GROW(fd->objects, fd->cap, at + 1)) {
 		free(o);
 		bf_fail(&fd->sim->error, -ENOMEM, "IOMMUFD: no memory for an object");
 		return NULL;

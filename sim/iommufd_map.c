@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "sim/iommufd_internal.h"
 
 #define MAP_FLAGS (BF_IOMMUFD_FIXED_IOVA | BF_IOMMUFD_WRITEABLE | BF_IOMMUFD_READABLE)
@@ -164,15 +165,8 @@ static int add_area(struct bf_iommufd_ioas *ioas, const struct bf_iommufd_area *
 	const uint32_t at = first_reaching(ioas, area->iova);
 	int rc;
 
-	if (ioas->nareas == ioas->cap) {
-		const uint32_t cap = ioas->cap ? 2 * ioas->cap : 16;
-		struct bf_iommufd_area *grown = realloc(ioas->areas, cap * sizeof(*grown));
-
-		if (!grown)
-			return bf_fail(&ioas->fd->sim->error, -ENOMEM, "IOMMUFD: no memory for an area");
-		ioas->areas = grown;
-		ioas->cap = cap;
-	}
+	if (BF_GROW(ioas->areas, ioas->cap, ioas->nareas + 1))
+		return bf_fail(&ioas->fd->sim->error, -ENOMEM, "IOMMUFD: no memory for an area");
 	rc = fill(ioas, area);
 	if (rc)
 		return rc;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/bytes.h"
+#include "sim/grow.h"
 
 /* Small enough to leave most of a first-level cache to the simulation, large enough to make a flush rare. */
 #define BUFFER_SIZE (16u << 10)
@@ -334,14 +335,8 @@ static const char *keep_text(struct bf_stream *st, const char *kind, const char 
 
 uint32_t bf_stream_actor(struct bf_stream *st, const char *kind, const char *name)
 {
-	if (st->nactors == st->actors_cap) {
-		uint32_t cap = st->actors_cap ? st->actors_cap * 2 : 16;
-		struct bf_actor *more = realloc(st->actors, cap * sizeof(*more));
-		if (!more)
-			return st->nameless = true, 0;
-		st->actors = more;
-		st->actors_cap = cap;
-	}
+	if (BF_GROW(st->actors, st->actors_cap, st->nactors + 1))
+		return st->nameless = true, 0;
 	const char *text = keep_text(st, kind, name);
 	if (!text)
 		return st->nameless = true, 0;

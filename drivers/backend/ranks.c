@@ -8,6 +8,7 @@
 #include "models/fabric/fabric.h"
 #include "sim/agent_internal.h"
 #include "sim/bytes.h"
+#include "sim/grow.h"
 #include "sim/sim_internal.h"
 
 /* What a rank says in a round, in front of its messages. The array has one entry for each rank. */
@@ -60,19 +61,7 @@ static void fail(struct bf_ranks *r, int rc, const char *text)
 
 static bool reserve(struct outgoing *o, size_t more)
 {
-	uint8_t *data;
-	size_t cap = o->cap ? o->cap : 16384;
-
-	if (o->len + more <= o->cap)
-		return true;
-	while (cap < o->len + more)
-		cap *= 2;
-	data = realloc(o->data, cap);
-	if (!data)
-		return false;
-	o->data = data;
-	o->cap = cap;
-	return true;
+	return BF_GROW(o->data, o->cap, o->len + more) == 0;
 }
 
 /* The fabric's: something leaves for `rank`. */

@@ -8,24 +8,17 @@
 #include <sys/mman.h>
 
 #include "drivers/backend/rxe_internal.h"
+#include "sim/grow.h"
 
 /* ---- tables ---- */
 
 int bf_rxe_table_add(struct bf_rxe_table *t, void *p, uint32_t *number)
 {
 	uint32_t i = 0;
-	void **grown;
-
 	while (i < t->n && t->at[i])
 		i++;
-	if (i == t->n) {
-		grown = realloc(t->at, (t->n + 64) * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + t->n, 0, 64 * sizeof(*grown));
-		t->at = grown;
-		t->n += 64;
-	}
+	if (BF_GROW(t->at, t->n, i + 1))
+		return -ENOMEM;
 	t->at[i] = p;
 	*number = i + 1;
 	return 0;

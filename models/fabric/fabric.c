@@ -5,6 +5,7 @@
 
 #include "models/fabric/cc_internal.h"
 #include "sim/bytes.h"
+#include "sim/grow.h"
 #include "sim/stats.h"
 
 int bf_fabric_create(struct bf_sim *sim, struct bf_fabric **out)
@@ -165,17 +166,7 @@ static int reserve_place(struct bf_fabric *f)
 
 static int reserve_port(struct bf_fabric *f)
 {
-	uint32_t cap = f->cap ? f->cap * 2 : 8;
-	struct bf_port **grown;
-
-	if (f->count < f->cap)
-		return reserve_place(f);
-	grown = realloc(f->ports, cap * sizeof(struct bf_port *));
-	if (!grown)
-		return -ENOMEM;
-	f->ports = grown;
-	f->cap = cap;
-	return reserve_place(f);
+	return BF_GROW(f->ports, f->cap, f->count + 1) ? -ENOMEM : reserve_place(f);
 }
 
 static int attach(struct bf_fabric *f, const struct bf_port_opts *opts, struct bf_port **out)

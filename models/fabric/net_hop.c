@@ -2,10 +2,10 @@
  * One direction of a link: frames wait by priority, go out one at a time, and stand still while the receiver says so.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "models/fabric/net_internal.h"
 #include "models/fabric/records.h"
+#include "sim/grow.h"
 
 #define PAUSE_BYTES 60u /* IEEE 802.3 clause 31: a minimum frame, less its FCS */
 
@@ -98,18 +98,10 @@ static void on_restore(struct bf_event *ev)
 
 static int take_slot(struct bf_hop *h, struct bf_net *n)
 {
-	uint32_t cap = n->slots_cap ? n->slots_cap * 2 : 16;
-	struct bf_hop **grown = n->by_slot;
-
-	if (n->slots == n->slots_cap) {
-		grown = realloc(n->by_slot, cap * sizeof(struct bf_hop *));
-		if (!grown)
-			return -ENOMEM;
-		n->by_slot = grown;
-		n->slots_cap = cap;
-	}
+	if (BF_GROW(n->by_slot, n->slots_cap, n->slots + 1))
+		return -ENOMEM;
 	h->slot = n->slots;
-	grown[n->slots++] = h;
+	n->by_slot[n->slots++] = h;
 	return 0;
 }
 

@@ -3,12 +3,12 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/fabric/net_internal.h"
 #include "models/fabric/records.h"
 #include "models/fabric/roce.h"
+#include "sim/grow.h"
 
 #define IP_TOS (BF_ROCE_ETH_LEN + 1)
 #define IP_SUM (BF_ROCE_ETH_LEN + 10)
@@ -168,19 +168,10 @@ static void come(struct bf_switch *sw, struct bf_packet *pkt)
 
 static bool reserve_due(struct bf_switch *sw)
 {
-	uint32_t cap = sw->due_cap ? sw->due_cap * 2 : 16;
-	struct bf_net_due *grown;
-
-	if (sw->last < sw->due_cap)
+	if (!BF_GROW(sw->due, sw->due_cap, sw->last + 1))
 		return true;
-	grown = realloc(sw->due, cap * sizeof(*grown));
-	if (!grown) {
-		bf_fail(&sw->net->fabric->sim->error, -ENOMEM, "no memory for packets in a switch");
-		return false;
-	}
-	sw->due = grown;
-	sw->due_cap = cap;
-	return true;
+	bf_fail(&sw->net->fabric->sim->error, -ENOMEM, "no memory for packets in a switch");
+	return false;
 }
 
 /* A picosecond after it landed. Without memory it comes at once, ahead of its turn. */

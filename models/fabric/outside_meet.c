@@ -17,6 +17,7 @@
 
 #include "models/fabric/outside_internal.h"
 #include "sim/bytes.h"
+#include "sim/grow.h"
 
 #define MAGIC 0x314f4642u /* "BFO1" */
 #define VERSION 1u        /* of greetings and of what is in rings */
@@ -286,21 +287,10 @@ static void look_at_peer(struct bf_outside *o, struct bf_peer *p)
 
 static int place_for_source(struct bf_outside *o, uint32_t *index)
 {
-	uint32_t cap = o->sources_cap ? 2 * o->sources_cap : 16;
-	struct bf_source **grown;
-
 	for (*index = 0; *index < o->sources_cap; ++*index)
 		if (!o->sources[*index])
 			return 0;
-	if (cap > SOURCES_MAX)
-		return -ENOSPC;
-	grown = realloc(o->sources, cap * sizeof(struct bf_source *));
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + o->sources_cap, 0, (cap - o->sources_cap) * sizeof(struct bf_source *));
-	o->sources = grown;
-	o->sources_cap = cap;
-	return 0;
+	return *index < SOURCES_MAX ? BF_GROW(o->sources, o->sources_cap, *index + 1) : -ENOSPC;
 }
 
 /* False when nobody else waits. Who cannot be had is hung up on. */

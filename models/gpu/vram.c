@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "models/gpu/gpu_internal.h"
+#include "sim/grow.h"
 
 static void record(const struct bf_gpu_bo *bo, enum bf_gpu_bo_event what)
 {
@@ -50,15 +51,8 @@ static int own(struct bf_gpu *gpu, const struct bf_gpu_block *block)
 {
 	const uint32_t at = bf_gpu_block_above(gpu, block->start);
 
-	if (gpu->nblocks == gpu->blocks_cap) {
-		const uint32_t cap = gpu->blocks_cap ? 2 * gpu->blocks_cap : 16;
-		struct bf_gpu_block *grown = realloc(gpu->blocks, cap * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		gpu->blocks = grown;
-		gpu->blocks_cap = cap;
-	}
+	if (BF_GROW(gpu->blocks, gpu->blocks_cap, gpu->nblocks + 1))
+		return -ENOMEM;
 	memmove(&gpu->blocks[at + 1], &gpu->blocks[at], (gpu->nblocks - at) * sizeof(*block));
 	gpu->blocks[at] = *block;
 	gpu->nblocks++;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sim/grow.h"
+
 #define UAR_PAGES 64u
 #define FIRST_QPN 0x100u
 #define FIRST_RESERVED_QPN 0x3f0000u
@@ -37,19 +39,7 @@ struct bf_mlx5_xfer *bf_mlx5_xfer_get(struct bf_mlx5 *dev)
 
 static bool reserve_uar(struct bf_mlx5 *dev, uint32_t index)
 {
-	uint32_t end = dev->uar_end ? dev->uar_end * 2 : 16;
-	struct bf_mlx5_uar **grown;
-
-	if (index < dev->uar_end)
-		return true;
-	end = end > index ? end : index + 1;
-	grown = realloc(dev->uars, end * sizeof(struct bf_mlx5_uar *));
-	if (!grown)
-		return false;
-	memset(grown + dev->uar_end, 0, (end - dev->uar_end) * sizeof(struct bf_mlx5_uar *));
-	dev->uars = grown;
-	dev->uar_end = end;
-	return true;
+	return BF_GROW(dev->uars, dev->uar_end, (size_t)index + 1) == 0;
 }
 
 /* A device for thousands of peers has a page for each of its queue pairs: they appear when they are asked for. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "models/nvme/prm.h"
+#include "sim/grow.h"
 #include "sim/rules_internal.h"
 #include "sim/sim.h"
 
@@ -93,15 +94,8 @@ static int parse_rule(struct bf_rule_text *p, struct bf_rule_word kind, struct r
 
 static struct rule *new_rule(struct bf_nvme_error_map *map)
 {
-	if (map->count == map->cap) {
-		uint32_t cap = map->cap ? map->cap * 2 : 8;
-		struct rule *more = realloc(map->rules, cap * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		map->rules = more;
-		map->cap = cap;
-	}
+	if (BF_GROW(map->rules, map->cap, map->count + 1))
+		return NULL;
 	return &map->rules[map->count++];
 }
 

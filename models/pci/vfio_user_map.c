@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "models/pci/vfio_user_internal.h"
+#include "sim/grow.h"
 
 static void record_map(struct bf_vfio_user *s, uint32_t what, uint64_t iova, uint64_t size, uint64_t offset,
 		       uint32_t access)
@@ -189,17 +190,7 @@ static uint32_t first_reaching(const struct bf_vfio_user *s, uint64_t iova)
 
 static bool reserve(struct bf_vfio_user *s)
 {
-	const uint32_t cap = s->maps_cap ? s->maps_cap * 2 : 32;
-	struct bf_vfu_map *grown;
-
-	if (s->nmaps < s->maps_cap)
-		return true;
-	grown = realloc(s->maps, cap * sizeof(*grown));
-	if (!grown)
-		return false;
-	s->maps = grown;
-	s->maps_cap = cap;
-	return true;
+	return BF_GROW(s->maps, s->maps_cap, s->nmaps + 1) == 0;
 }
 
 static int check_map(struct bf_vfio_user *s, const struct bf_vfu_dma_map *a, uint32_t *at)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
+
 /* Memory of a body: chunks in a list. */
 struct chunk {
 	struct chunk *next;
@@ -39,19 +41,10 @@ void *bf_ptx_body_alloc(struct bf_ptx_decoder *d, size_t bytes)
 
 int bf_ptx_reserve(struct bf_ptx_decoder *d, void **array, uint32_t *cap, uint32_t count, size_t element)
 {
-	if (count <= *cap)
+	if (bf_grow_u32(array, cap, count, element) == 0)
 		return 0;
-	uint32_t n = *cap != 0 ? *cap : 64;
-	while (n < count)
-		n *= 2;
-	void *p = realloc(*array, n * element);
-	if (p == NULL) {
-		d->failed = true;
-		return -1;
-	}
-	*array = p;
-	*cap = n;
-	return 0;
+	d->failed = true;
+	return -1;
 }
 
 static void body_free(struct bf_ptx_body *body)

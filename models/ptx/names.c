@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "models/ptx/module.h"
+#include "sim/grow.h"
 
 #define CHUNK_BYTES (64u << 10)
 
@@ -51,13 +52,8 @@ void bf_ptx_arena_destroy(struct bf_ptx_arena *a)
 
 void bf_ptx_grow(struct bf_ptx_arena *a, void **array, uint32_t *capacity, uint32_t count, size_t element)
 {
-	uint32_t room;
-
-	if (count < *capacity)
-		return;
-	room = *capacity ? *capacity * 2 : 16;
-	*array = or_leave(a, realloc(*array, room * element));
-	*capacity = room;
+	if (bf_grow_u32(array, capacity, (size_t)count + 1, element))
+		or_leave(a, NULL);
 }
 
 struct bf_ptx_name *bf_ptx_name_find(const struct bf_ptx_names *t, const char *text, size_t len, uint32_t hash)

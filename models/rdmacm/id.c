@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "models/rdmacm/rdmacm_internal.h"
+#include "sim/grow.h"
 
 #define OPTION_MAX 8u
 
@@ -197,20 +198,12 @@ void bf_rdmacm_close(struct bf_rdmacm_file *f)
 static bool give_number(struct bf_cm_id *id)
 {
 	struct bf_rdmacm *cm = id->cm;
-	const uint32_t more = cm->room ? 2 * cm->room : 16;
-	struct bf_cm_id **grown;
 	uint32_t n = 0;
 
 	while (n < cm->room && cm->ids[n])
 		n++;
-	if (n == cm->room) {
-		grown = more > BF_CM_IDS_MAX ? NULL : realloc(cm->ids, more * sizeof(*grown));
-		if (!grown)
-			return false;
-		memset(grown + cm->room, 0, (more - cm->room) * sizeof(*grown));
-		cm->ids = grown;
-		cm->room = more;
-	}
+	if (n == BF_CM_IDS_MAX || BF_GROW(cm->ids, cm->room, n + 1))
+		return false;
 	cm->ids[n] = id;
 	id->number = n;
 	return true;

@@ -7,19 +7,7 @@
 
 #include <stdlib.h>
 
-static int grow(struct bf_uverbs_file *f)
-{
-	uint32_t cap = f->handles ? f->handles * 2 : 32;
-	struct bf_uv_object **objects = realloc(f->objects, cap * sizeof(*objects));
-
-	if (!objects)
-		return -ENOMEM;
-	for (uint32_t i = f->handles; i < cap; i++)
-		objects[i] = NULL;
-	f->objects = objects;
-	f->handles = cap;
-	return 0;
-}
+#include "sim/grow.h"
 
 static uint32_t *count_of(struct bf_uverbs *u, uint16_t type)
 {
@@ -52,7 +40,7 @@ void *bf_uv_new(struct bf_uv_call *c, uint16_t type, size_t size)
 
 	while (f->first_free < f->handles && f->objects[f->first_free])
 		f->first_free++;
-	if (!o || (f->first_free == f->handles && grow(f))) {
+	if (!o || BF_GROW(f->objects, f->handles, f->first_free + 1)) {
 		free(o);
 		return NULL;
 	}

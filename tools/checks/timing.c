@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "tools/checks/check.h"
 #include "tools/timing/trial.h"
 
@@ -37,15 +38,8 @@ static int begin(void *tally, struct bf_error *err)
 
 static int keep(struct tally *t, struct bf_error *err, struct point **out)
 {
-	if (t->count == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 256;
-		struct point *grown = realloc(t->points, cap * sizeof(*grown));
-
-		if (!grown)
-			return bf_fail(err, -ENOMEM, "no memory for %zu figures", cap);
-		t->points = grown;
-		t->cap = cap;
-	}
+	if (BF_GROW(t->points, t->cap, t->count + 1))
+		return bf_fail(err, -ENOMEM, "no memory for %zu figures", t->count + 1);
 	*out = &t->points[t->count++];
 	return 0;
 }

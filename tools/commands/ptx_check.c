@@ -5,6 +5,7 @@
 
 #include "models/ptx/launch.h"
 #include "models/ptx/module.h"
+#include "sim/grow.h"
 #include "tools/cli/cli.h"
 
 /* Functions that the machine provides: what nvcc declares .extern and no module defines. */
@@ -98,15 +99,9 @@ static void take_stop(void *arg, const struct bf_ptx_func *f, const struct bf_pt
 	const char *reason = strstr(why, ": ");
 	struct stop *stop;
 
-	if (c->stop_count == c->stop_room) {
-		uint32_t room = c->stop_room ? 2 * c->stop_room : 64;
-		struct stop *wider = realloc(c->stops, room * sizeof(*wider));
-
-		c->out_of_memory |= !wider;
-		if (!wider)
-			return;
-		c->stops = wider;
-		c->stop_room = room;
+	if (BF_GROW(c->stops, c->stop_room, c->stop_count + 1)) {
+		c->out_of_memory = true;
+		return;
 	}
 	stop = &c->stops[c->stop_count++];
 	stop->func = f;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "models/uverbs/uverbs.h"
+#include "sim/grow.h"
 
 #define WAITING_MAX 65536u /* events of one channel that a program leaves unread beside those in the socket */
 #define OWN_FDS_FROM 256   /* our descriptors stay clear of the low numbers, which programs pick and close */
@@ -164,15 +165,8 @@ static int wait_for_room(struct bf_channels *c, struct channel *ch, const struct
 {
 	if (ch->nwaiting == WAITING_MAX)
 		return -EAGAIN;
-	if (ch->nwaiting == ch->room) {
-		const uint32_t room = ch->room ? 2 * ch->room : 64;
-		struct event *grown = realloc(ch->waiting, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		ch->waiting = grown;
-		ch->room = room;
-	}
+	if (BF_GROW(ch->waiting, ch->room, ch->nwaiting + 1))
+		return -ENOMEM;
 	ch->waiting[ch->nwaiting++] = *e;
 	if (!bf_event_pending(&c->retry))
 		bf_sim_after(c->sim, &c->retry, RETRY_PS);

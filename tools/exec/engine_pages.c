@@ -7,11 +7,11 @@
 #include "tools/exec/engine_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sim/grow.h"
 #include "traces/records/exec.h"
 
 /* Index of the first page at or above `at`. */
@@ -97,17 +97,7 @@ static void *program_view(const struct bf_engine *e, struct bf_region *r, void *
 
 static int reserve(struct bf_engine *e)
 {
-	const uint32_t cap = e->pages_cap ? e->pages_cap * 2 : 64;
-	struct bf_engine_page *grown;
-
-	if (e->npages < e->pages_cap)
-		return 0;
-	grown = realloc(e->pages, cap * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	e->pages = grown;
-	e->pages_cap = cap;
-	return 0;
+	return BF_GROW(e->pages, e->pages_cap, e->npages + 1);
 }
 
 static void insert(struct bf_engine *e, const struct bf_engine_page *page)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "models/hopper/profile.h"
+#include "sim/grow.h"
 #include "tools/exec/engine_internal.h"
 
 /* A piece of work: simulated time that doubles as long as it costs no more of the real time than this. */
@@ -50,15 +51,8 @@ static void print(void *arg, const char *text, size_t len)
 {
 	struct bf_engine_ptx *p = arg;
 
-	if (p->printed_cap - p->printed_len < len) {
-		const size_t cap = 2 * (p->printed_len + len) + 4096;
-		char *wider = realloc(p->printed, cap);
-
-		if (!wider)
-			return;
-		p->printed = wider;
-		p->printed_cap = cap;
-	}
+	if (BF_GROW(p->printed, p->printed_cap, p->printed_len + len))
+		return;
 	memcpy(p->printed + p->printed_len, text, len);
 	p->printed_len += len;
 }

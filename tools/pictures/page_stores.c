@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/event.h"
+#include "sim/grow.h"
 #include "tools/pictures/page_internal.h"
 #include "traces/container/number_map_internal.h"
 
@@ -33,24 +34,10 @@ static int add_store(struct stores *s, const struct bf_trace_record *rec)
 	uint64_t seq = 0;
 	struct store *st;
 
-	if (s->count == s->cap) {
-		const size_t cap = s->cap ? 2 * s->cap : 1024;
-		struct store *more = realloc(s->all, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		s->all = more;
-		s->cap = cap;
-	}
-	if (s->nwaiting == s->cap_waiting) {
-		const size_t cap = s->cap_waiting ? 2 * s->cap_waiting : 256;
-		uint32_t *more = realloc(s->waiting, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		s->waiting = more;
-		s->cap_waiting = cap;
-	}
+	if (BF_GROW(s->all, s->cap, s->count + 1))
+		return -ENOMEM;
+	if (BF_GROW(s->waiting, s->cap_waiting, s->nwaiting + 1))
+		return -ENOMEM;
 	st = &s->all[s->count];
 	*st = (struct store){ .actor = rec->actor, .issued_ps = rec->time_ps, .visible_ps = BF_NEVER };
 	bf_trace_field_u64(rec, "va", &st->va);

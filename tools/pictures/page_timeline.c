@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "sim/record.h"
 #include "tools/pictures/page_internal.h"
 #include "traces/container/number_map_internal.h"
@@ -78,15 +79,8 @@ static int add_item(struct bf_timeline_out *o, const struct bf_timeline_item *it
 		t->result->left++;
 		return 0;
 	}
-	if (t->nrows == t->cap_rows) {
-		const size_t cap = t->cap_rows ? 2 * t->cap_rows : 1024;
-		struct row *more = realloc(t->rows, cap * sizeof(*more));
-
-		if (!more)
-			return no_memory(t);
-		t->rows = more;
-		t->cap_rows = cap;
-	}
+	if (BF_GROW(t->rows, t->cap_rows, t->nrows + 1))
+		return no_memory(t);
 	row = &t->rows[t->nrows];
 	rc = name_of(t, it->name, &row->n[NAME]);
 	if (rc)

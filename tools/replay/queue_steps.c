@@ -6,17 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *grow(void *items, size_t *cap, size_t n, size_t size)
-{
-	void *grown;
-
-	if (n < *cap)
-		return items;
-	grown = realloc(items, (*cap * 2 + 16) * size);
-	if (grown)
-		*cap = *cap * 2 + 16;
-	return grown;
-}
+#include "sim/grow.h"
 
 static uint64_t field(const struct bf_trace_record *rec, const char *name)
 {
@@ -55,11 +45,10 @@ static struct bf_queue_cq *find_cq(struct bf_queue_side *s, const char *device, 
 
 static int take_config(struct bf_queue_side *s, struct bf_trace *t, const struct bf_trace_record *rec)
 {
-	struct bf_step_queue *grown = grow(s->queue, &s->cap, s->n, sizeof(*grown)), *q;
+	struct bf_step_queue *q;
 
-	if (!grown)
+	if (BF_GROW(s->queue, s->cap, s->n + 1))
 		return -ENOMEM;
-	s->queue = grown;
 	q = &s->queue[s->n++];
 	*q = (struct bf_step_queue){ .qpn = (uint32_t)field(rec, "qpn"),
 				     .send_cqn = (uint32_t)field(rec, "send_cqn"),
@@ -71,11 +60,10 @@ static int take_config(struct bf_queue_side *s, struct bf_trace *t, const struct
 
 static int take_cq(struct bf_queue_side *s, struct bf_trace *t, const struct bf_trace_record *rec)
 {
-	struct bf_queue_cq *grown = grow(s->cq, &s->cqs_cap, s->ncqs, sizeof(*grown)), *cq;
+	struct bf_queue_cq *cq;
 
-	if (!grown)
+	if (BF_GROW(s->cq, s->cqs_cap, s->ncqs + 1))
 		return -ENOMEM;
-	s->cq = grown;
 	cq = &s->cq[s->ncqs++];
 	*cq = (struct bf_queue_cq){ .cqn = (uint32_t)field(rec, "cqn"),
 				    .entries = (uint32_t)field(rec, "cqes"),
@@ -102,12 +90,11 @@ static void take_path(struct bf_queue_side *s, struct bf_step_queue *q, const st
 static int take_entry(struct bf_step_queue *q, const struct bf_trace_record *rec)
 {
 	struct bf_queue_entries *to = &q->entries;
-	struct bf_queue_entry *grown = grow(to->at, &to->cap, to->n, sizeof(*grown)), *e;
+	struct bf_queue_entry *e;
 	const uint32_t len = rec->tail_len < sizeof(e->bytes) ? rec->tail_len : sizeof(e->bytes);
 
-	if (!grown)
+	if (BF_GROW(to->at, to->cap, to->n + 1))
 		return -ENOMEM;
-	to->at = grown;
 	e = &to->at[to->n++];
 	*e = (struct bf_queue_entry){ .len = len,
 				      .length = (uint32_t)field(rec, "length"),
@@ -122,13 +109,12 @@ static int take_entry(struct bf_step_queue *q, const struct bf_trace_record *rec
 static int take_completion(struct bf_queue_side *s, struct bf_step_queue *q, const struct bf_trace_record *rec)
 {
 	struct bf_queue_completions *to = &q->completions;
-	struct bf_queue_completion *grown = grow(to->at, &to->cap, to->n, sizeof(*grown)), *c;
+	struct bf_queue_completion *c;
 	struct bf_queue_cq *cq = find_cq(s, q->device, (uint32_t)field(rec, "cqn"));
 	const uint32_t feeder = (uint32_t)(q - s->queue);
 
-	if (!grown)
+	if (BF_GROW(to->at, to->cap, to->n + 1))
 		return -ENOMEM;
-	to->at = grown;
 	c = &to->at[to->n++];
 	*c = (struct bf_queue_completion){ .byte_cnt = field(rec, "syndrome") ? 0 : (uint32_t)field(rec, "byte_cnt"),
 					   .cq = cq ? (uint32_t)(cq - s->cq) : UINT32_MAX,

@@ -11,6 +11,7 @@
 
 #include "models/fabric/records.h"
 #include "models/fabric/topology.h"
+#include "sim/grow.h"
 #include "sim/sim.h"
 
 #define NAME_MAX_LEN 32u
@@ -58,17 +59,7 @@ struct picture {
 /* Room for one more. */
 static struct link *add_link(struct picture *p)
 {
-	uint32_t cap = p->cap ? p->cap * 2 : 64;
-	struct link *grown;
-
-	if (p->n == p->cap) {
-		grown = realloc(p->links, cap * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		p->links = grown;
-		p->cap = cap;
-	}
-	return &p->links[p->n++];
+	return BF_GROW(p->links, p->cap, p->n + 1) ? NULL : &p->links[p->n++];
 }
 
 /* A run that stopped and went on reports again: at another time, or from the first link on. */

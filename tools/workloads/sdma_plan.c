@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
+
 /* Memory that stays where it is, for what steps point to. */
 struct bf_sdma_work_plan_chunk {
 	struct bf_sdma_work_plan_chunk *next;
@@ -40,36 +42,8 @@ static void *keep(struct bf_sdma_work_plan *p, size_t bytes)
 	return out;
 }
 
-/* Room for one more in an array of `*n` elements of `size` bytes; NULL notes the lack of memory. */
-static void *grow(struct bf_sdma_work_plan *p, void *array, uint64_t n, uint64_t *cap, size_t size)
-{
-	const uint64_t more = *cap ? *cap * 2 : 8;
-	void *bigger;
-
-	if (p->rc)
-		return NULL;
-	if (n < *cap)
-		return array;
-	bigger = realloc(array, more * size);
-	if (!bigger) {
-		p->rc = -ENOMEM;
-		return NULL;
-	}
-	*cap = more;
-	return bigger;
-}
-
-/* The next free element of a list whose count and capacity have 32 bits. */
-#define GROW(p, list)                                                                                                  \
-	do {                                                                                                           \
-		uint64_t cap_ = (p)->list##_cap;                                                                       \
-		void *a_ = grow((p), (p)->list, (p)->n##list, &cap_, sizeof(*(p)->list));                              \
-                                                                                                                       \
-		if (!a_)                                                                                               \
-			return 0;                                                                                      \
-		(p)->list = a_;                                                                                        \
-		(p)->list##_cap = (uint32_t)cap_;                                                                      \
-	} while (0)
+/* Room for one more; the lack of memory is noted. */
+#define ROOM(p, array, cap, n) ((p)->rc == 0 && ((p)->rc = BF_GROW(array, cap, (n) + 1)) == 0)
 
 uint64_t bf_sdma_work_plan_va(const struct bf_sdma_work_plan *p, uint32_t pe, uint64_t at)
 {
@@ -80,7 +54,8 @@ static int add_area(struct bf_sdma_work_plan *p, uint32_t pe, uint64_t at, uint6
 {
 	struct bf_sdma_work_plan_area *a;
 
-	GROW(p, areas);
+	if (!ROOM(p, p->areas, p->areas_cap, p->nareas))
+		return 0;
 	a = &p->areas[p->nareas++];
 	*a = (struct bf_sdma_work_plan_area){ .pe = pe, .at = at, .bytes = bytes };
 	snprintf(a->name, sizeof(a->name), "%s", name);
@@ -169,7 +144,8 @@ uint32_t bf_sdma_work_plan_thread(struct bf_sdma_work_plan *p, uint32_t pe)
 	struct bf_sdma_work_plan_thread *t;
 	const uint64_t status = bf_sdma_work_plan_area(p, pe, 8, "a thread's status");
 
-	GROW(p, threads);
+	if (!ROOM(p, p->threads, p->threads_cap, p->nthreads))
+		return 0;
 	t = &p->threads[p->nthreads];
 	*t = (struct bf_sdma_work_plan_thread){ .pe = pe, .phase = p->phase };
 	t->status = (uint64_t *)(void *)((uint8_t *)p->heap[pe].ptr + status);
@@ -185,7 +161,8 @@ void bf_sdma_work_plan_next_phase(struct bf_sdma_work_plan *p)
 
 static int add_action(struct bf_sdma_work_plan *p, enum bf_sdma_work_action kind, uint32_t pe, uint32_t queue)
 {
-	GROW(p, actions);
+	if (!ROOM(p, p->actions, p->actions_cap, p->nactions))
+		return 0;
 	p->actions[p->nactions++] =
 	    (struct bf_sdma_work_plan_action){ .kind = kind, .phase = p->phase, .pe = pe, .queue = queue };
 	return 0;
@@ -206,15 +183,12 @@ void bf_sdma_work_plan_body(struct bf_sdma_work_plan *p, struct bf_sdma_drv_body
 static struct bf_sdma_drv_step *add_step(struct bf_sdma_work_plan *p, uint32_t thread)
 {
 	struct bf_sdma_work_plan_thread *t;
-	void *steps;
 
 	if (p->rc)
 		return NULL;
 	t = &p->threads[thread];
-	steps = grow(p, t->steps, t->nsteps, &t->cap, sizeof(*t->steps));
-	if (!steps)
+	if (!ROOM(p, t->steps, t->cap, t->nsteps))
 		return NULL;
-	t->steps = steps;
 	t->steps[t->nsteps] = (struct bf_sdma_drv_step){ 0 };
 	return &t->steps[t->nsteps++];
 }
@@ -314,7 +288,8 @@ void bf_sdma_work_plan_check(struct bf_sdma_work_plan *p, uint32_t thread, uint3
 
 static int add_times(struct bf_sdma_work_plan *p, uint32_t pe, uint64_t first, uint64_t second)
 {
-	GROW(p, times);
+	if (!ROOM(p, p->times, p->times_cap, p->ntimes))
+		return 0;
 	p->times[p->ntimes++] = (struct bf_sdma_work_plan_times){ .pe = pe, .first = first, .second = second };
 	return 0;
 }
@@ -331,7 +306,8 @@ void bf_sdma_work_plan_timed(struct bf_sdma_work_plan *p, uint32_t pe, struct bf
 
 static int add_picture(struct bf_sdma_work_plan *p, const struct bf_sdma_work_plan_picture *picture)
 {
-	GROW(p, pictures);
+	if (!ROOM(p, p->pictures, p->pictures_cap, p->npictures))
+		return 0;
 	p->pictures[p->npictures++] = *picture;
 	return 0;
 }

@@ -23,7 +23,7 @@ enum bf_sdma_work_action {
 struct bf_sdma_work_plan_thread {
 	uint32_t pe, phase;
 	struct bf_sdma_drv_step *steps;
-	uint64_t nsteps, cap;
+	size_t nsteps, cap;
 	uint64_t *status;
 };
 

@@ -1,9 +1,9 @@
 /* Reading the binary form: chunks in order, finding the next one behind damage, the index. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "traces/container/trace_internal.h"
 
 /* How far into a file without a good header a chunk must begin for the file to count as a trace. */
@@ -273,14 +273,8 @@ static int next_record(struct bf_trace *t, struct bf_trace_record *rec)
 
 static int index_add(struct bf_trace *t, const struct bf_index_entry *e)
 {
-	if (t->nindex == t->index_cap) {
-		size_t cap = t->index_cap ? t->index_cap * 2 : 64;
-		struct bf_index_entry *more = realloc(t->index, cap * sizeof(*more));
-		if (!more)
-			return bf_fail(t->err, -ENOMEM, "%s: no memory", t->name);
-		t->index = more;
-		t->index_cap = cap;
-	}
+	if (BF_GROW(t->index, t->index_cap, t->nindex + 1))
+		return bf_fail(t->err, -ENOMEM, "%s: no memory", t->name);
 	t->index[t->nindex++] = *e;
 	return 0;
 }

@@ -3,21 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "traces/container/trace_internal.h"
 
 int bf_bytes_room(struct bf_bytes *b, size_t more)
 {
-	if (more <= b->cap - b->len)
-		return 0;
-	size_t cap = b->cap ? b->cap : 256;
-	while (cap - b->len < more)
-		cap *= 2;
-	uint8_t *at = realloc(b->at, cap);
-	if (!at)
-		return -ENOMEM;
-	b->at = at;
-	b->cap = cap;
-	return 0;
+	return more > SIZE_MAX - b->len ? -ENOMEM : BF_GROW(b->at, b->cap, b->len + more);
 }
 
 int bf_bytes_add(struct bf_bytes *b, const void *bytes, size_t len)
@@ -102,21 +93,6 @@ static const char *take_bytes(struct decoder *in, size_t len)
 static const char *take_text(struct decoder *in)
 {
 	return take_bytes(in, (size_t)take(in, 2));
-}
-
-static int grow(void *list, size_t n, size_t *cap)
-{
-	void *old;
-	memcpy(&old, list, sizeof(old));
-	if (n < *cap)
-		return 0;
-	size_t more = *cap ? *cap * 2 : 16;
-	void *bigger = realloc(old, more * sizeof(void *));
-	if (!bigger)
-		return -ENOMEM;
-	memcpy(list, &bigger, sizeof(bigger));
-	*cap = more;
-	return 0;
 }
 
 /* Names are words: they become JSON keys, options and columns. */
@@ -219,7 +195,7 @@ static int add_type(struct bf_decls *d, const uint8_t *block, size_t len, size_t
 	rc = -ENOMEM;
 	if (!d->type_by_id)
 		d->type_by_id = calloc(1u << 16, sizeof(struct bf_decl_type *));
-	if (!d->type_by_id || grow(&d->types, d->ntypes, &d->types_cap))
+	if (!d->type_by_id || BF_GROW(d->types, d->types_cap, d->ntypes + 1))
 		goto out;
 	const struct bf_decl_type *old = d->type_by_id[type->schema.id];
 	if (old) {
@@ -243,18 +219,8 @@ out:
 /* The slot of an actor number, made if need be; NULL on lack of memory. */
 static struct bf_decl_actor **actor_slot(struct bf_decls *d, uint32_t number)
 {
-	if (number >= d->actor_numbers) {
-		size_t n = d->actor_numbers ? d->actor_numbers : 64;
-		while (n <= number)
-			n *= 2;
-		struct bf_decl_actor **more = realloc(d->actor_by_number, n * sizeof(*more));
-		if (!more)
-			return NULL;
-		for (size_t i = d->actor_numbers; i < n; i++)
-			more[i] = NULL;
-		d->actor_by_number = more;
-		d->actor_numbers = n;
-	}
+	if (BF_GROW(d->actor_by_number, d->actor_numbers, (size_t)number + 1))
+		return NULL;
 	return &d->actor_by_number[number];
 }
 
@@ -278,7 +244,7 @@ static int add_actor(struct bf_decls *d, const uint8_t *block, size_t len, size_
 	}
 	rc = -ENOMEM;
 	struct bf_decl_actor **slot = actor_slot(d, number);
-	if (!slot || grow(&d->actors, d->nactors, &d->actors_cap))
+	if (!slot || BF_GROW(d->actors, d->actors_cap, d->nactors + 1))
 		goto out;
 	if (*slot) {
 		rc = known((*slot)->block, (*slot)->block_len, block, len, "actor", number, err);
@@ -314,7 +280,7 @@ static int add_meta(struct bf_decls *d, const uint8_t *block, size_t len, size_t
 			return 0;
 		}
 	}
-	int rc = d->nmetas < LIST_MAX ? grow(&d->metas, d->nmetas, &d->metas_cap)
+	int rc = d->nmetas < LIST_MAX ? BF_GROW(d->metas, d->metas_cap, d->nmetas + 1)
 				      : bf_fail(err, -EBADMSG, "more than %u parameters", LIST_MAX);
 	if (rc) {
 		free(meta);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "traces/container/trace_internal.h"
 
 /* Input. */
@@ -52,14 +53,8 @@ int bf_trace_goto(struct bf_trace *t, uint64_t offset)
 
 int bf_trace_lost(struct bf_trace *t, const struct bf_trace_loss *loss, const char *why)
 {
-	if (t->nlosses == t->losses_cap) {
-		size_t cap = t->losses_cap ? t->losses_cap * 2 : 8;
-		struct bf_trace_loss *more = realloc(t->losses, cap * sizeof(*more));
-		if (!more)
-			return bf_fail(t->err, -ENOMEM, "%s: no memory", t->name);
-		t->losses = more;
-		t->losses_cap = cap;
-	}
+	if (BF_GROW(t->losses, t->losses_cap, t->nlosses + 1))
+		return bf_fail(t->err, -ENOMEM, "%s: no memory", t->name);
 	t->losses[t->nlosses++] = *loss;
 	char records[32];
 	snprintf(records, sizeof(records), "%" PRIu64, loss->records);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
+
 static int no_memory(uint64_t line, struct bf_error *err)
 {
 	return bf_fail(err, -ENOMEM, "line %" PRIu64 ": out of memory", line);
@@ -24,15 +26,8 @@ int bf_text_line(struct bf_text_lines *l, struct bf_error *err)
 	while ((c = getc_unlocked(l->f)) != EOF) {
 		if (c != '\n' && l->len == BF_TEXT_LINE_MAX)
 			return too_long(l->number, err);
-		if (l->len + 1 >= l->cap) {
-			const size_t cap = l->cap ? 2 * l->cap : 4096;
-			char *more = realloc(l->text, cap);
-
-			if (!more)
-				return no_memory(l->number, err);
-			l->text = more;
-			l->cap = cap;
-		}
+		if (BF_GROW(l->text, l->cap, l->len + 1 + 1))
+			return no_memory(l->number, err);
 		if (c == '\n')
 			break;
 		l->text[l->len++] = (char)c;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/bytes.h"
+#include "sim/grow.h"
 #include "traces/evidence/evidence_internal.h"
 
 const struct bf_fact_about bf_facts[BF_FACTS] = {
@@ -43,15 +44,8 @@ const struct bf_fact_about bf_facts[BF_FACTS] = {
 
 struct bf_evidence *bf_evidence_add(struct bf_evidence_list *list)
 {
-	if (list->count == list->room) {
-		const size_t room = list->room ? 2 * list->room : 64;
-		struct bf_evidence *more = realloc(list->item, room * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		list->item = more;
-		list->room = room;
-	}
+	if (BF_GROW(list->item, list->room, list->count + 1))
+		return NULL;
 	return &list->item[list->count++];
 }
 
@@ -171,15 +165,8 @@ static int find_cues(const char *text, size_t len, struct hits *h)
 		while ((p = memmem(p, len - (size_t)(p - text), bf_evidence_forms[f].cue, n)) != NULL) {
 			const char *newline = memchr(p, '\n', len - (size_t)(p - text));
 
-			if (h->count == h->room) {
-				const size_t room = h->room ? 2 * h->room : 256;
-				struct hit *more = realloc(h->item, room * sizeof(*more));
-
-				if (!more)
-					return -ENOMEM;
-				h->item = more;
-				h->room = room;
-			}
+			if (BF_GROW(h->item, h->room, h->count + 1))
+				return -ENOMEM;
 			h->item[h->count++] = (struct hit){ .at = begin_of_line(text, p), .form = f };
 			if (!newline)
 				break;

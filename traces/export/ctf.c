@@ -11,6 +11,7 @@
 
 #include "sim/bytes.h"
 #include "sim/compiler.h"
+#include "sim/grow.h"
 #include "traces/container/trace_internal.h"
 
 #define MAGIC 0xc1fc1fc1u         /* CTF 1.8.3, 5.1 */
@@ -39,16 +40,9 @@ static uint8_t *room(struct ctf *c, size_t n)
 {
 	uint8_t *at;
 
-	if (c->len + n > c->cap) {
-		const size_t cap = (c->len + n) * 2;
-		uint8_t *grown = realloc(c->buf, cap);
-
-		if (!grown) {
-			c->failed = true;
-			return NULL;
-		}
-		c->buf = grown;
-		c->cap = cap;
+	if (BF_GROW(c->buf, c->cap, c->len + n)) {
+		c->failed = true;
+		return NULL;
 	}
 	at = c->buf + c->len;
 	c->len += n;

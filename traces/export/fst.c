@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
+
 enum block { HEADER = 0, GEOMETRY = 3, CHANGES = 5, HIERARCHY_LZ4 = 6 };
 enum { SCOPE = 254, UPSCOPE = 255, SCOPE_MODULE = 0, VAR_REG = 5, DIRECTION_IMPLICIT = 0 };
 
@@ -50,16 +52,9 @@ struct fst {
 
 static void put(struct bytes *b, const void *bytes, size_t len)
 {
-	if (b->len + len > b->cap) {
-		const size_t cap = 2 * (b->len + len) + 64;
-		uint8_t *more = realloc(b->at, cap);
-
-		if (!more) {
-			b->failed = true;
-			return;
-		}
-		b->at = more;
-		b->cap = cap;
+	if (BF_GROW(b->at, b->cap, b->len + len)) {
+		b->failed = true;
+		return;
 	}
 	if (len)
 		memcpy(b->at + b->len, bytes, len);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
+
 /* Field numbers. */
 enum { TRACE_PACKET = 1 };
 enum { PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11, PACKET_TRACK_DESCRIPTOR = 60 };
@@ -45,16 +47,9 @@ struct perfetto {
 
 static void put_bytes(struct message *m, const void *bytes, size_t len)
 {
-	if (m->len + len > m->cap) {
-		const size_t cap = 2 * (m->len + len) + 256;
-		uint8_t *more = realloc(m->bytes, cap);
-
-		if (!more) {
-			m->failed = true;
-			return;
-		}
-		m->bytes = more;
-		m->cap = cap;
+	if (BF_GROW(m->bytes, m->cap, m->len + len)) {
+		m->failed = true;
+		return;
 	}
 	memcpy(m->bytes + m->len, bytes, len);
 	m->len += len;

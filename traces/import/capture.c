@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "sim/bytes.h"
+#include "sim/grow.h"
 #include "traces/records/capture.h"
 
 #define MAX_LINE (1u << 20)
@@ -124,15 +125,8 @@ uint8_t *bf_capture_room(struct bf_capture *c, size_t len)
 
 int bf_capture_append(struct bf_capture *c, const struct bf_capture_event *ev, struct bf_error *err)
 {
-	if (c->count == c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 256;
-		struct bf_capture_event *events = realloc(c->events, cap * sizeof(*events));
-
-		if (!events)
-			return bf_fail(err, -ENOMEM, "out of memory at line %" PRIu32, ev->line);
-		c->events = events;
-		c->cap = cap;
-	}
+	if (BF_GROW(c->events, c->cap, c->count + 1))
+		return bf_fail(err, -ENOMEM, "out of memory at line %" PRIu32, ev->line);
 	c->events[c->count++] = *ev;
 	return 0;
 }

@@ -20,6 +20,7 @@
 
 #include "models/mlx5/prm.h"
 #include "sim/bits.h"
+#include "sim/grow.h"
 
 #define KERNELS_MAX 16u
 
@@ -66,26 +67,9 @@ static uint64_t field(const struct bf_trace_record *rec, const char *name)
 	return value;
 }
 
-/* Room for one more of `size` bytes. */
-static bool reserve(void *array, uint32_t count, uint32_t *cap, size_t size)
-{
-	const uint32_t more = *cap ? *cap * 2 : 16;
-	void *old, *grown;
-
-	if (count < *cap)
-		return true;
-	memcpy(&old, array, sizeof(old));
-	grown = realloc(old, more * size);
-	if (!grown)
-		return false;
-	memcpy(array, &grown, sizeof(grown));
-	*cap = more;
-	return true;
-}
-
 static int note_qp(struct bf_capture_model *m, const struct bf_trace_record *rec)
 {
-	if (!reserve(&m->qps, m->nqps, &m->qps_cap, sizeof(*m->qps)))
+	if (BF_GROW(m->qps, m->qps_cap, m->nqps + 1))
 		return -ENOMEM;
 	m->qps[m->nqps++] = (struct bf_capture_qp){
 		.qpn = (uint32_t)field(rec, "qpn"),
@@ -100,7 +84,7 @@ static int note_qp(struct bf_capture_model *m, const struct bf_trace_record *rec
 
 static int note_cq(struct bf_capture_model *m, const struct bf_trace_record *rec)
 {
-	if (!reserve(&m->cqs, m->ncqs, &m->cqs_cap, sizeof(*m->cqs)))
+	if (BF_GROW(m->cqs, m->cqs_cap, m->ncqs + 1))
 		return -ENOMEM;
 	m->cqs[m->ncqs++] = (struct cq){ (uint32_t)field(rec, "cqn"), (uint32_t)field(rec, "cqes") };
 	return 0;
@@ -108,7 +92,7 @@ static int note_cq(struct bf_capture_model *m, const struct bf_trace_record *rec
 
 static int note_srq(struct bf_capture_model *m, const struct bf_trace_record *rec)
 {
-	if (!reserve(&m->srqs, m->nsrqs, &m->srqs_cap, sizeof(*m->srqs)))
+	if (BF_GROW(m->srqs, m->srqs_cap, m->nsrqs + 1))
 		return -ENOMEM;
 	m->srqs[m->nsrqs++] = (struct srq){ (uint32_t)field(rec, "srqn"), (uint32_t)field(rec, "wqes"),
 					    bf_log2_up(field(rec, "stride")) };
@@ -134,7 +118,7 @@ static int note_taker(struct bf_capture_model *m, const struct bf_trace_record *
 	for (uint32_t i = m->nsrqs; i-- > 0;) {
 		if (m->srqs[i].srqn != srqn)
 			continue;
-		if (!reserve(&m->takers, m->ntakers, &m->takers_cap, sizeof(*m->takers)))
+		if (BF_GROW(m->takers, m->takers_cap, m->ntakers + 1))
 			return -ENOMEM;
 		ev->kind = BF_CAPTURE_SRQ;
 		ev->srq = (struct bf_capture_srq){ srqn, qpn, m->srqs[i].wqes, m->srqs[i].stride_log2 };

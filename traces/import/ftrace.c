@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "traces/container/text.h"
 #include "traces/import/ftrace_internal.h"
 
@@ -312,15 +313,8 @@ static int read_point(struct bf_ftrace_line *l, const struct point *point, const
 
 int bf_ftrace_append(struct bf_ftrace *t, const struct bf_ftrace_event *ev, struct bf_error *err)
 {
-	if (t->count == t->cap) {
-		const size_t cap = t->cap ? t->cap * 2 : 256;
-		struct bf_ftrace_event *events = realloc(t->events, cap * sizeof(*events));
-
-		if (!events)
-			return bf_fail(err, -ENOMEM, "out of memory at line %" PRIu32, ev->line);
-		t->events = events;
-		t->cap = cap;
-	}
+	if (BF_GROW(t->events, t->cap, t->count + 1))
+		return bf_fail(err, -ENOMEM, "out of memory at line %" PRIu32, ev->line);
 	t->events[t->count++] = *ev;
 	return 0;
 }

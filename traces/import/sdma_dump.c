@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/bytes.h"
+#include "sim/grow.h"
 #include "traces/container/text.h"
 #include "traces/container/trace.h"
 #include "traces/records/sdma_dump.h"
@@ -72,15 +73,8 @@ static int append(struct bf_sdma_dump *d, uint32_t index, uint32_t value, struct
 	}
 	if (d->count == DWORDS_MAX || (d->ring_dwords && d->count == d->ring_dwords))
 		return fail_at(l, at, "more dwords than the ring has");
-	if (d->count == d->cap) {
-		const size_t cap = d->cap ? d->cap * 2 : 256;
-		uint32_t *dw = realloc(d->dw, cap * sizeof(*dw));
-
-		if (!dw)
-			return bf_fail(l->err, -ENOMEM, "out of memory at line %" PRIu32, l->number);
-		d->dw = dw;
-		d->cap = cap;
-	}
+	if (BF_GROW(d->dw, d->cap, d->count + 1))
+		return bf_fail(l->err, -ENOMEM, "out of memory at line %" PRIu32, l->number);
 	d->dw[d->count++] = value;
 	return 0;
 }

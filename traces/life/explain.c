@@ -11,6 +11,8 @@
 
 #include "traces/life/explain_internal.h"
 
+#include "sim/grow.h"
+
 #define MAX_STEPS 4096u
 
 /* ---- steps ---- */
@@ -62,16 +64,9 @@ void bf_explain_push(struct bf_explain *l, struct bf_explain_step s)
 {
 	if (l->nsteps == MAX_STEPS)
 		return;
-	if (l->nsteps == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 32;
-		struct bf_explain_step *steps = realloc(l->steps, cap * sizeof(*steps));
-
-		if (!steps) {
-			l->status = -ENOMEM;
-			return;
-		}
-		l->steps = steps;
-		l->cap = cap;
+	if (BF_GROW(l->steps, l->cap, l->nsteps + 1)) {
+		l->status = -ENOMEM;
+		return;
 	}
 	if (s.place == BF_EXPLAIN_REMOTE)
 		s.far = true;
@@ -231,16 +226,8 @@ static int declare_actor(struct bf_sink *s, uint32_t actor, const char *kind, co
 	struct bf_explain *l = (struct bf_explain *)s;
 
 	(void)kind;
-	if (actor >= l->nactors) {
-		size_t n = (size_t)actor + 16;
-		char(*actors)[48] = realloc(l->actors, n * sizeof(*actors));
-
-		if (!actors)
-			return -ENOMEM;
-		memset(actors + l->nactors, 0, (n - l->nactors) * sizeof(*actors));
-		l->actors = actors;
-		l->nactors = n;
-	}
+	if (BF_GROW(l->actors, l->nactors, (size_t)actor + 1))
+		return -ENOMEM;
 	snprintf(l->actors[actor], sizeof(*l->actors), "%s", name);
 	return 0;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
+
 #define IMAGES_MAX 256u /* a stream with more has nonsense in it */
 
 struct image {
@@ -89,30 +91,12 @@ static int declare_actor(struct bf_sink *sink, uint32_t number, const char *kind
 	struct actor *a;
 
 	(void)kind;
-	if (number >= p->nactors) {
-		const uint32_t n = number + number / 2 + 16;
-		struct actor *grown = number < 1u << 24 ? realloc(p->actors, n * sizeof(*grown)) : NULL;
-
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + p->nactors, 0, (n - p->nactors) * sizeof(*grown));
-		p->actors = grown;
-		p->nactors = n;
-	}
+	if (number >= 1u << 24 || BF_GROW(p->actors, p->nactors, number + 1))
+		return -ENOMEM;
 	a = &p->actors[number];
 	strncpy(a->name, name, sizeof(a->name) - 1);
 	a->pe = pe_of(name);
-	if (a->pe >= p->npes && a->pe < 1u << 20) {
-		const uint32_t n = a->pe + a->pe / 2 + 16;
-		struct latest *grown = realloc(p->pes, n * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + p->npes, 0, (n - p->npes) * sizeof(*grown));
-		p->pes = grown;
-		p->npes = n;
-	}
-	return 0;
+	return a->pe < 1u << 20 ? BF_GROW(p->pes, p->npes, a->pe + 1) : 0;
 }
 
 /* ---- records ---- */

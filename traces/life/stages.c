@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "traces/container/number_map_internal.h"
 #include "traces/device.h"
 #include "traces/life/facts.h"
@@ -114,17 +115,14 @@ static struct entry *new_entry(struct bf_stages *s)
 	struct entry *e;
 
 	if (!s->free_entry) {
-		const size_t n = s->nentries ? 2 * s->nentries : 256;
-		struct entry *more = realloc(s->entry, n * sizeof(*more));
+		const size_t had = s->nentries;
 
-		if (!more)
+		if (BF_GROW(s->entry, s->nentries, had + 1))
 			return NULL;
-		for (size_t i = n; i-- > s->nentries;) {
-			more[i] = (struct entry){ .next_free = s->free_entry };
+		for (size_t i = s->nentries; i-- > had;) {
+			s->entry[i].next_free = s->free_entry;
 			s->free_entry = i + 1;
 		}
-		s->entry = more;
-		s->nentries = n;
 	}
 	e = &s->entry[s->free_entry - 1];
 	s->free_entry = e->next_free;
@@ -269,15 +267,8 @@ static int tell_upto(struct bf_stages *s, struct told_list *l, uint64_t upto, ui
 {
 	if (l->first == l->n)
 		l->first = l->n = 0;
-	if (l->n == l->cap) {
-		const size_t n = l->cap ? 2 * l->cap : 16;
-		struct told *more = realloc(l->told, n * sizeof(*more));
-
-		if (!more)
-			return no_memory(s);
-		l->told = more;
-		l->cap = n;
-	}
+	if (BF_GROW(l->told, l->cap, l->n + 1))
+		return no_memory(s);
 	l->told[l->n++] = (struct told){ upto, at_ps };
 	return 0;
 }

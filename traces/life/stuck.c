@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sim/grow.h"
 #include "traces/life/explain_internal.h"
 #include "traces/life/stuck_internal.h"
 
@@ -22,20 +23,6 @@ uint64_t bf_stuck_field(const struct bf_trace_record *rec, const char *name)
 
 	bf_trace_field_u64(rec, name, &value);
 	return value;
-}
-
-/* The list with room for one more behind `n`; NULL on lack of memory, and the list stays. */
-void *bf_stuck_grow(void *list, size_t n, size_t *cap, size_t size)
-{
-	const size_t more = *cap ? 2 * *cap : 64;
-	void *grown;
-
-	if (n < *cap)
-		return list;
-	grown = realloc(list, more * size);
-	if (grown)
-		*cap = more;
-	return grown;
 }
 
 /* ---- queues ---- */
@@ -59,11 +46,9 @@ struct bf_stuck_queue *bf_stuck_queue_of(struct bf_stuck *s, uint32_t kind, cons
 	struct bf_stuck_queue *q;
 
 	if (!at) {
-		q = bf_stuck_grow(s->queue, s->nqueues, &s->cap_queues, sizeof(*q));
-		if (!q)
+		if (BF_GROW(s->queue, s->cap_queues, s->nqueues + 1))
 			return NULL;
-		s->queue = q;
-		q += s->nqueues++;
+		q = &s->queue[s->nqueues++];
 		if (bf_number_put(&s->queues, key, s->nqueues))
 			return NULL;
 		*q = (struct bf_stuck_queue){ .kind = kind, .pe = (uint32_t)key[1], .number = number };
@@ -117,11 +102,9 @@ struct bf_stuck_entry *bf_stuck_begin(struct bf_stuck *s, const struct bf_stuck_
 		e = &s->entry[s->free_entry - 1];
 		s->free_entry = e->next_free;
 	} else {
-		e = bf_stuck_grow(s->entry, s->nentries, &s->cap_entries, sizeof(*e));
-		if (!e)
+		if (BF_GROW(s->entry, s->cap_entries, s->nentries + 1))
 			return NULL;
-		s->entry = e;
-		e += s->nentries++;
+		e = &s->entry[s->nentries++];
 	}
 	*e = (struct bf_stuck_entry){ .index = index, .order = ++s->order, .open = true };
 	entry_key(s, q, index, space, e->key);
@@ -173,11 +156,9 @@ struct bf_stuck_thread *bf_stuck_thread_of(struct bf_stuck *s, uint32_t actor)
 		return &s->thread[s->last_thread - 1];
 	at = bf_number_get(&s->threads, key);
 	if (!at) {
-		t = bf_stuck_grow(s->thread, s->nthreads, &s->cap_threads, sizeof(*t));
-		if (!t)
+		if (BF_GROW(s->thread, s->cap_threads, s->nthreads + 1))
 			return NULL;
-		s->thread = t;
-		t += s->nthreads++;
+		t = &s->thread[s->nthreads++];
 		*t = (struct bf_stuck_thread){ .actor = actor };
 		if (bf_number_put(&s->threads, key, s->nthreads))
 			return NULL;

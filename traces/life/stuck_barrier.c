@@ -3,6 +3,7 @@
 
 #include "models/hopper/unit.h"
 #include "models/hopper/word.h"
+#include "sim/grow.h"
 #include "traces/life/explain_internal.h"
 #include "traces/life/stuck_internal.h"
 
@@ -14,11 +15,9 @@ static struct bf_stuck_barrier *barrier_of(struct bf_stuck *s, uint32_t actor, u
 
 	if (at)
 		return &s->barrier[at - 1];
-	b = bf_stuck_grow(s->barrier, s->nbarriers, &s->cap_barriers, sizeof(*b));
-	if (!b)
+	if (BF_GROW(s->barrier, s->cap_barriers, s->nbarriers + 1))
 		return NULL;
-	s->barrier = b;
-	b += s->nbarriers++;
+	b = &s->barrier[s->nbarriers++];
 	*b = (struct bf_stuck_barrier){ .actor = actor, .address = address };
 	if (bf_number_put(&s->barriers, key, s->nbarriers))
 		return NULL;

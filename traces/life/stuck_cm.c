@@ -2,10 +2,10 @@
  * Connections of the connection manager that were asked for and never came about: which message was the last, and what
  * it says. An attempt that is followed by one that succeeds, from the same side to the same service, is none.
  */
-#include <stdlib.h>
 
 #include "models/rdmacm/mad.h"
 #include "models/rdmacm/records.h"
+#include "sim/grow.h"
 #include "traces/life/stuck_internal.h"
 
 /* Port spaces of librdmacm, which are the upper half of a service ID (annex A11). */
@@ -29,12 +29,11 @@ static int begin(struct bf_stuck *s, const struct bf_trace_record *rec, enum sid
 {
 	const uint64_t peer = bf_stuck_field(rec, "peer"), number = bf_stuck_field(rec, "local_id");
 	const uint64_t key[3] = { (uint64_t)rec->actor << 1 | side, side == THEIRS ? peer : 0, number };
-	struct bf_stuck_conn *c = bf_stuck_grow(s->conn, s->nconns, &s->cap_conns, sizeof(*c));
+	struct bf_stuck_conn *c;
 
-	if (!c)
+	if (BF_GROW(s->conn, s->cap_conns, s->nconns + 1))
 		return bf_stuck_no_memory(s);
-	s->conn = c;
-	c += s->nconns++;
+	c = &s->conn[s->nconns++];
 	*c = (struct bf_stuck_conn){ .actor = rec->actor,
 				     .peer = peer,
 				     .ours = side == OURS,

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "sim/grow.h"
 #include "traces/life/explain_internal.h"
 #include "traces/life/stuck_internal.h"
 
@@ -10,15 +11,8 @@
 
 struct bf_stuck_group *bf_stuck_new_group(struct bf_stuck *s)
 {
-	if (s->ngroups == s->cap_groups) {
-		const uint32_t cap = s->cap_groups ? 2 * s->cap_groups : 16;
-		struct bf_stuck_group *more = realloc(s->groups, cap * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		s->groups = more;
-		s->cap_groups = cap;
-	}
+	if (BF_GROW(s->groups, s->cap_groups, s->ngroups + 1))
+		return NULL;
 	s->groups[s->ngroups] = (struct bf_stuck_group){ .count = 0 };
 	return &s->groups[s->ngroups++];
 }

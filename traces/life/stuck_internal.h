@@ -127,8 +127,6 @@ extern const struct bf_stuck_row bf_stuck_cm_rows[], bf_stuck_barrier_rows[], bf
     bf_stuck_thread_rows[]; /* each ends with a NULL type */
 #define ROW(name) static int name(struct bf_stuck *s, const struct bf_trace_record *rec, const char *actor)
 
-/* stuck.c; room for one more than `n`: the list, or NULL on lack of memory, when it stays as it is. */
-void *bf_stuck_grow(void *list, size_t n, size_t *cap, size_t size);
 int bf_stuck_no_memory(struct bf_stuck *s);
 uint64_t bf_stuck_field(const struct bf_trace_record *rec, const char *name);
 /* The queue, made when it is new; NULL on lack of memory. `actor` names it when it is the device that speaks. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "models/hopper/word.h"
+#include "sim/grow.h"
 #include "traces/container/number_map_internal.h"
 #include "traces/device.h"
 #include "traces/life/label.h"
@@ -28,7 +29,7 @@ struct actor {
 	uint64_t number;       /* at the end of its group's name: pe1 and nic1 belong together */
 	uint64_t flow;         /* of the last doorbell */
 	struct lane *lanes;
-	uint32_t nlanes;
+	uint32_t nlanes, cap_lanes;
 };
 
 struct span {
@@ -113,16 +114,8 @@ static int announce(struct timeline *t, uint32_t number, struct actor *a)
 
 static int actor_of(struct timeline *t, uint32_t number, struct actor **out)
 {
-	if (number >= t->nactors) {
-		uint32_t n = number < 64 ? 64 : 2 * number;
-		struct actor *more = realloc(t->actors, n * sizeof(*more));
-
-		if (!more)
-			return no_memory(t);
-		memset(more + t->nactors, 0, (n - t->nactors) * sizeof(*more));
-		t->actors = more;
-		t->nactors = n;
-	}
+	if (BF_GROW(t->actors, t->nactors, (size_t)number + 1))
+		return no_memory(t);
 	*out = &t->actors[number];
 	return (*out)->track ? 0 : announce(t, number, *out);
 }
@@ -131,7 +124,6 @@ static int actor_of(struct timeline *t, uint32_t number, struct actor **out)
 static int lane_of(struct timeline *t, uint32_t number, uint64_t begin_ps, uint32_t *lane)
 {
 	struct actor *a = &t->actors[number];
-	struct lane *more;
 	char name[80];
 	int rc = 0;
 
@@ -139,10 +131,8 @@ static int lane_of(struct timeline *t, uint32_t number, uint64_t begin_ps, uint3
 		if (!a->lanes[*lane].open && a->lanes[*lane].busy_ps <= begin_ps)
 			return 0;
 	}
-	more = realloc(a->lanes, (a->nlanes + 1) * sizeof(*more));
-	if (!more)
+	if (BF_GROW(a->lanes, a->cap_lanes, a->nlanes + 1))
 		return no_memory(t);
-	a->lanes = more;
 	a->lanes[a->nlanes] = (struct lane){ .track = a->track };
 	if (a->nlanes) {
 		const char *actor = bf_trace_actor_name(t->trace, number);
@@ -254,17 +244,14 @@ static void span_key(const struct type *k, const struct bf_trace_record *rec, co
 static struct span *new_span(struct timeline *t)
 {
 	if (!t->free_span) {
-		const size_t n = t->cap_spans ? 2 * t->cap_spans : 64;
-		struct span *more = realloc(t->spans, n * sizeof(*more));
+		const size_t had = t->cap_spans;
 
-		if (!more)
+		if (BF_GROW(t->spans, t->cap_spans, had + 1))
 			return NULL;
-		for (size_t i = n; i-- > t->cap_spans;) {
-			more[i] = (struct span){ .first = t->free_span };
+		for (size_t i = t->cap_spans; i-- > had;) {
+			t->spans[i].first = t->free_span;
 			t->free_span = i + 1;
 		}
-		t->spans = more;
-		t->cap_spans = n;
 	}
 	{
 		struct span *s = &t->spans[t->free_span - 1];

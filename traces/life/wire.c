@@ -1,9 +1,9 @@
 /* The entry's packets, and what the other end made of them. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "models/fabric/roce.h"
 #include "models/rdmacm/mad.h"
+#include "sim/grow.h"
 #include "traces/life/explain_internal.h"
 
 static bool is_request(uint8_t opcode)
@@ -15,16 +15,9 @@ static void expect_arrival(struct bf_explain *l, uint64_t id, bool request, cons
 {
 	struct bf_explain_packet *p;
 
-	if (l->npackets == l->packets_cap) {
-		size_t cap = l->packets_cap ? l->packets_cap * 2 : 16;
-
-		p = realloc(l->packets, cap * sizeof(*p));
-		if (!p) {
-			l->status = -ENOMEM;
-			return;
-		}
-		l->packets = p;
-		l->packets_cap = cap;
+	if (BF_GROW(l->packets, l->packets_cap, l->npackets + 1)) {
+		l->status = -ENOMEM;
+		return;
 	}
 	p = &l->packets[l->npackets++];
 	*p = (struct bf_explain_packet){ .id = id, .request = request };

@@ -11,6 +11,8 @@
 
 #include "traces/replay/mlx5_internal.h"
 
+#include "sim/grow.h"
+
 /* A step that waits longer than this in simulated time waits for ever: the longest retry sequence takes half a second.
  */
 #define PATIENCE_PS (2 * BF_S)
@@ -38,13 +40,11 @@ static void copy_in(struct bf_region *r, uint64_t offset, const void *bytes, uin
 
 static int keep_cqe(struct bf_replay *r, struct bf_replay_cq *cq, const uint8_t *bytes)
 {
-	size_t cap = cq->simulated_cap;
 	struct bf_replay_cqe c;
 	struct bf_replay_qp *q;
 
-	if (bf_replay_grow((void **)&cq->simulated, cq->nsimulated, &cap, sizeof(c)))
+	if (BF_GROW(cq->simulated, cq->simulated_cap, cq->nsimulated + 1))
 		return bf_fail(r->err, -ENOMEM, "out of memory");
-	cq->simulated_cap = (uint32_t)cap;
 	bf_replay_read_cqe(bytes, &c);
 	c.time_ps = r->sim->now_ps;
 	c.number = cq->nsimulated;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "models/mlx5/wqe.h"
+#include "sim/grow.h"
 #include "traces/replay/mlx5_internal.h"
 
 const char *bf_replay_verdict_name(enum bf_replay_verdict v)
@@ -120,7 +121,7 @@ static struct bf_replay_divergence *add(struct bf_replay *r, size_t *cap, const 
 	struct bf_replay_queue *row = row_of(res, about);
 	struct bf_replay_divergence *d;
 
-	if (bf_replay_grow((void **)&res->divergences, res->ndivergences, cap, sizeof(*d)))
+	if (BF_GROW(res->divergences, *cap, res->ndivergences + 1))
 		return NULL;
 	d = &res->divergences[res->ndivergences++];
 	*d = (struct bf_replay_divergence){ .verdict = verdict, .cqn = cq->cqn, .number = about->number };

@@ -141,8 +141,6 @@ void bf_replay_read_cqe(const uint8_t *bytes, struct bf_replay_cqe *out);
 /* A completion of an entry in front of the capture's first one: nothing to compare. */
 bool bf_replay_is_earlier(const struct bf_replay *r, const struct bf_replay_cqe *c);
 enum bf_replay_side bf_replay_cqe_side(const struct bf_replay_cqe *c);
-/* Makes room for one more item of `size` bytes in `*items`. 0 or -ENOMEM. */
-int bf_replay_grow(void **items, size_t count, size_t *cap, size_t size);
 
 /* replay_world.c */
 int bf_replay_world_open(struct bf_replay *r);

@@ -8,23 +8,8 @@
 #include <string.h>
 
 #include "models/mlx5/wqe.h"
+#include "sim/grow.h"
 #include "traces/replay/mlx5_internal.h"
-
-int bf_replay_grow(void **items, size_t count, size_t *cap, size_t size)
-{
-	void *more;
-	size_t n;
-
-	if (count < *cap)
-		return 0;
-	n = *cap ? *cap * 2 : 16;
-	more = realloc(*items, n * size);
-	if (!more)
-		return -ENOMEM;
-	*items = more;
-	*cap = n;
-	return 0;
-}
 
 static int no_memory(struct bf_replay *r)
 {
@@ -35,7 +20,7 @@ static int add_span(struct bf_replay_spans *s, uint64_t lo, uint64_t len)
 {
 	if (len == 0 || lo > UINT64_MAX - len - BF_PAGE)
 		return 0; /* what wraps around belongs to nobody: the device's checks will say so */
-	if (bf_replay_grow((void **)&s->span, s->count, &s->cap, sizeof(*s->span)))
+	if (BF_GROW(s->span, s->cap, s->count + 1))
 		return -ENOMEM;
 	s->span[s->count++] = (struct bf_replay_span){ .lo = lo, .hi = lo + len };
 	return 0;
@@ -250,7 +235,7 @@ static int plan_entry(struct bf_replay *r, const struct bf_capture_event *ev)
 	if (e.blocks > q->cap->sq_wqebbs)
 		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": the entry is larger than the ring of QP 0x%" PRIx32,
 			       ev->line, q->cap->qpn);
-	if (bf_replay_grow((void **)&q->entries, q->nentries, &q->entries_cap, sizeof(e)))
+	if (BF_GROW(q->entries, q->entries_cap, q->nentries + 1))
 		return no_memory(r);
 	q->entries[q->nentries++] = e;
 	return 0;
@@ -258,11 +243,8 @@ static int plan_entry(struct bf_replay *r, const struct bf_capture_event *ev)
 
 static int add_recv(struct bf_replay *r, struct bf_replay_qp *q, const struct bf_capture_event *ev)
 {
-	size_t cap = q->recv_cap;
-
-	if (bf_replay_grow((void **)&q->recv, q->nrecv, &cap, sizeof(const struct bf_capture_event *)))
+	if (BF_GROW(q->recv, q->recv_cap, q->nrecv + 1))
 		return no_memory(r);
-	q->recv_cap = (uint32_t)cap;
 	q->recv[q->nrecv++] = ev;
 	return 0;
 }
@@ -429,7 +411,6 @@ bool bf_replay_is_earlier(const struct bf_replay *r, const struct bf_replay_cqe 
 static int plan_cqe(struct bf_replay *r, const struct bf_capture_event *ev)
 {
 	struct bf_replay_cq *cq = bf_replay_find_cq(r, ev->queue.cqn);
-	size_t cap = cq ? cq->captured_cap : 0;
 	struct bf_replay_cqe c;
 	struct bf_replay_qp *q;
 	int rc;
@@ -446,9 +427,8 @@ static int plan_cqe(struct bf_replay *r, const struct bf_capture_event *ev)
 	rc = need_qp(r, ev, c.qpn, &q);
 	if (rc)
 		return rc;
-	if (bf_replay_grow((void **)&cq->captured, cq->ncaptured, &cap, sizeof(*cq->captured)))
+	if (BF_GROW(cq->captured, cq->captured_cap, cq->ncaptured + 1))
 		return no_memory(r);
-	cq->captured_cap = (uint32_t)cap;
 	cq->captured[cq->ncaptured++] = c;
 	if (bf_replay_cqe_side(&c) == BF_REPLAY_RECV)
 		return plan_consumed(r, q, &c);
@@ -488,7 +468,7 @@ static int plan_event(struct bf_replay *r, const struct bf_capture_event *ev)
 
 static int add_key(struct bf_replay_keys *keys, const struct bf_replay_key *k)
 {
-	if (bf_replay_grow((void **)&keys->key, keys->count, &keys->cap, sizeof(*k)))
+	if (BF_GROW(keys->key, keys->cap, keys->count + 1))
 		return -ENOMEM;
 	keys->key[keys->count++] = *k;
 	return 0;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "traces/replay/nvme_host_internal.h"
 #include "traces/replay/nvme_internal.h"
 
@@ -231,15 +232,8 @@ static struct bf_nvme_replay_flight *add_flight(struct queue *q, const struct bf
 {
 	struct bf_nvme_replay_flight *f;
 
-	if (q->count == q->cap) {
-		const uint32_t cap = q->cap ? q->cap * 2 : 16;
-		struct bf_nvme_replay_flight *more = realloc(q->flights, cap * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		q->flights = more;
-		q->cap = cap;
-	}
+	if (BF_GROW(q->flights, q->cap, q->count + 1))
+		return NULL;
 	f = &q->flights[q->count++];
 	*f = (struct bf_nvme_replay_flight){ .cid = ev->cid,
 					     .line = ev->line,

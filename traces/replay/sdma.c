@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "sim/sim.h"
 
 #define RING_MIN_DWORDS 256u
@@ -133,15 +134,8 @@ static int add_range(struct replay *p, uint64_t address, uint64_t bytes)
 
 	if (bytes == 0 || from == 0 || address + bytes < address)
 		return 0; /* the null page stays unmapped */
-	if (p->nranges == p->cap) {
-		const size_t cap = p->cap ? p->cap * 2 : 64;
-		struct range *more = realloc(p->ranges, cap * sizeof(*more));
-
-		if (!more)
-			return bf_fail(p->err, -ENOMEM, "out of memory");
-		p->ranges = more;
-		p->cap = cap;
-	}
+	if (BF_GROW(p->ranges, p->cap, p->nranges + 1))
+		return bf_fail(p->err, -ENOMEM, "out of memory");
 	p->ranges[p->nranges++] = (struct range){ from, to };
 	return 0;
 }

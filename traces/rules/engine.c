@@ -8,6 +8,8 @@
 
 #include "traces/rules/engine_internal.h"
 
+#include "sim/grow.h"
+
 /* ---- setting up ---- */
 
 bool bf_rules_has_word(const char *text, const char *word)
@@ -402,16 +404,8 @@ static int declare_actor(struct bf_sink *sink, uint32_t actor, const char *kind,
 	const char *queue = strstr(name, ".q");
 	struct bf_rules_actor *a;
 
-	if (actor >= r->nactors) {
-		const uint32_t n = actor + actor / 2 + 16;
-		struct bf_rules_actor *grown = actor < 1u << 24 ? realloc(r->actors, n * sizeof(*grown)) : NULL;
-
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + r->nactors, 0, (n - r->nactors) * sizeof(*grown));
-		r->actors = grown;
-		r->nactors = n;
-	}
+	if (actor >= 1u << 24 || BF_GROW(r->actors, r->nactors, actor + 1))
+		return -ENOMEM;
 	a = &r->actors[actor];
 	snprintf(a->name, sizeof(a->name), "%s", name);
 	/* A capture is one machine's, and the first number there is a queue's. */

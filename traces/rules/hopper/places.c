@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
+
 /* ---- looking up ---- */
 
 struct bf_rule_queue *bf_hopper_barrier(struct bf_rules *r, uint32_t sm, uint64_t address)
@@ -166,20 +168,11 @@ void bf_hopper_note_block(struct bf_rules *r, struct bf_hopper_run *run, const s
 	const struct bf_seen_hopper_cta *c = &e->hopper_cta;
 	const uint32_t sm = bf_hopper_sm_of(r, run, e->actor), number = (uint32_t)c->cta;
 	struct bf_hopper_rule_sm *s = bf_hopper_make_sm(run, sm);
-	struct bf_hopper_block *grown;
 
 	if (!s || number > 1u << 20)
 		return;
-	if (number >= run->nblocks) {
-		const uint32_t n = number + number / 2 + 16;
-
-		grown = realloc(run->blocks, n * sizeof(*grown));
-		if (!grown)
-			return;
-		memset(grown + run->nblocks, 0, (n - run->nblocks) * sizeof(*grown));
-		run->blocks = grown;
-		run->nblocks = n;
-	}
+	if (BF_GROW(run->blocks, run->nblocks, number + 1))
+		return;
 	run->blocks[number] = (struct bf_hopper_block){ .known = true,
 							.here = c->event == 0,
 							.sm = sm,

@@ -2,9 +2,9 @@
  * Commands that a controller has and has not answered. A slot is free for the next entry as soon as it is fetched, so
  * it is the identifier that tells commands apart.
  */
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "traces/rules/nvme/nvme.h"
 
 static uint16_t cid_of(const struct bf_nvme_rule_command *c)
@@ -39,15 +39,8 @@ struct bf_nvme_rule_command *bf_nvme_rule_command_begin(struct bf_nvme_rule_queu
 	/* More than a queue has identifiers: the stream tells of no completions. */
 	if (q->in_flight == BF_NVME_RULE_QUEUE_MAX)
 		bf_nvme_rule_commands_end(q);
-	if (q->in_flight == q->ncommands) {
-		const uint32_t n = q->ncommands ? 2 * q->ncommands : 32;
-		struct bf_nvme_rule_command *grown = realloc(q->commands, n * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		q->commands = grown;
-		q->ncommands = n;
-	}
+	if (BF_GROW(q->commands, q->ncommands, q->in_flight + 1))
+		return NULL;
 	c = &q->commands[q->in_flight];
 	memcpy(c->entry, entry, BF_NVME_RULE_ENTRY);
 	head = &q->by_cid[cid_of(c) % BF_NVME_RULE_CIDS];

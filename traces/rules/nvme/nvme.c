@@ -7,25 +7,13 @@
 
 #include "models/nvme/prm.h"
 #include "sim/bytes.h"
+#include "sim/grow.h"
 
 struct bf_nvme_rule_slot *bf_nvme_rule_slot(struct bf_nvme_rule_queue *q, uint64_t slot)
 {
 	if (slot >= BF_NVME_RULE_QUEUE_MAX)
 		return NULL;
-	if (slot >= q->nslots) {
-		uint32_t n = q->nslots ? q->nslots : 32;
-		struct bf_nvme_rule_slot *grown;
-
-		while (n <= slot)
-			n *= 2;
-		grown = realloc(q->slots, n * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		memset(grown + q->nslots, 0, (n - q->nslots) * sizeof(*grown));
-		q->slots = grown;
-		q->nslots = n;
-	}
-	return &q->slots[slot];
+	return BF_GROW(q->slots, q->nslots, (size_t)slot + 1) ? NULL : &q->slots[slot];
 }
 
 bool bf_nvme_rule_stuck_for(struct bf_rule_run *r, enum bf_nvme_rule_stuck why)
