@@ -122,7 +122,7 @@ struct bf_capture_actors {
 /*
  * Emits one event as a record (traces/records/capture.h) to an open stream, at whatever time its clock shows.
  * The actor is the queue that the event belongs to: "cap.qp101001", "cap.cq1", "cap.keys". One `actors` for all events
- * of a stream; on lack of memory the record has no actor.
+ * of a stream; on lack of memory the stream fails.
  */
 void bf_capture_record(struct bf_stream *st, struct bf_capture_actors *actors, const struct bf_capture_event *ev);
 void bf_capture_actors_free(struct bf_capture_actors *actors);

@@ -79,8 +79,10 @@ static uint32_t actor_of(struct bf_stream *st, struct bf_capture_actors *as, con
 	const uint32_t queue = queue_of(ev);
 	struct bf_capture_actor *a;
 
-	if (as->count >= as->slots / 2 && !grow_actors(as))
+	if (as->count >= as->slots / 2 && !grow_actors(as)) {
+		st->nameless = true; /* and fails */
 		return 0;
+	}
 	a = find_slot(as, queue);
 	if (!a->queue) {
 		*a = (struct bf_capture_actor){ queue, new_actor(st, queue) };
