@@ -337,8 +337,8 @@ int cuMemHostGetFlags(unsigned *flags, void *at)
 }
 
 /*
- * Another registration of the same pages, NULL: none. Small ranges share pages: libmlx5 has two doorbell registers on
- * one, and a program registers each.
+ * Another registration of the same pages, NULL: none. Small ranges share pages: a NIC's library has two doorbell
+ * registers on one, and a program registers each.
  */
 static const struct bf_cu_block *registered_beside(const struct bf_cu_block *b)
 {
