@@ -189,6 +189,7 @@ static void become_ready(struct bf_agent *a, uint64_t when_ps)
 	if (due && due->state == BF_AGENT_READY && due->wake.when == when_ps &&
 	    bf_queue_is_last(a->sim->queue, &due->wake)) {
 		ags->due_last->wait->behind = a;
+		a->sim->events++; /* statistics count those who were due */
 	} else {
 		bf_sim_at(a->sim, &a->wake, when_ps);
 		ags->due = a;
@@ -281,6 +282,16 @@ void bf_agent_wake_at(struct bf_agent *a, uint64_t when_ps)
 
 	assert(a->state == BF_AGENT_WAITING);
 	bf_sim_at(a->sim, &a->wake, when_ps > since ? when_ps : since);
+}
+
+void bf_agent_runs_next(struct bf_agent *a)
+{
+	struct bf_agents *ags = a->sim->agents;
+
+	assert(a->state == BF_AGENT_WAITING);
+	a->charge_ps = a->wait->since_ps - a->sim->now_ps;
+	a->wait->behind = ags->line;
+	ags->line = a;
 }
 
 static void record_wait(struct bf_agent *a, const void *line, uint32_t n, uint64_t timeout_ps, const char *what)

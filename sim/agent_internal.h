@@ -79,6 +79,10 @@ void bf_agent_sleep(struct bf_agent *a, const char *what);
 /* Wakes an agent that is in bf_agent_sleep(), at `when_ps` or at the local time at which it fell asleep. */
 void bf_agent_wake_at(struct bf_agent *a, uint64_t when_ps);
 
+/* Self: another agent, which is in bf_agent_sleep(), runs as soon as this one leaves, from the time at which it fell
+ * asleep. */
+void bf_agent_runs_next(struct bf_agent *a);
+
 /*
  * In an event, at or after the local times at which they fell asleep: runs the agents of a list that is linked by
  * wait->behind, one after the other, each until it leaves. `in_turn`: as if each had an event of its own.

@@ -32,10 +32,18 @@ struct departure {
 	uint64_t members;
 };
 
+/* Members that stand together for one of them to lead. */
+struct crew {
+	uint64_t mask, arrived;
+	uint64_t when_ps; /* local time of all */
+	bool apart;
+};
+
 /* A member is in one meeting or departure at a time, so as many of them as members suffice. */
 struct bf_team {
 	struct bf_sim *sim;
 	uint32_t n, open;
+	struct crew crew;
 	struct member member[BF_TEAM_MAX];
 	struct meeting meeting[BF_TEAM_MAX];
 	struct departure departure[BF_TEAM_MAX];
@@ -133,12 +141,32 @@ static struct meeting *find_meeting(struct bf_team *t, uint64_t mask)
 	return m;
 }
 
+/* Members of `members` go on at `when_ps`, with one event for all. */
+static void depart_at(struct bf_team *t, uint64_t members, uint64_t when_ps)
+{
+	struct departure *d = t->departure;
+
+	while (bf_event_pending(&d->ev))
+		d++;
+	d->members = members;
+	bf_sim_at(t->sim, &d->ev, when_ps);
+}
+
+static void sleep_in_team(struct bf_team *t, struct bf_agent *self)
+{
+	struct bf_agent_wait *w = self->wait;
+
+	w->describe = describe;
+	w->describe_arg = t;
+	bf_agent_sleep(self, "its team");
+	w->describe = NULL;
+}
+
 /* Gives each member its result before anybody goes: the first may be in the next meeting when the last one wakes. */
 static void complete(struct bf_team *t, struct meeting *meeting, uint32_t last)
 {
 	const struct meeting done = *meeting;
 	struct bf_agent *self = t->member[last].agent;
-	struct departure *d = t->departure;
 	uint64_t ballot = 0;
 
 	*meeting = t->meeting[--t->open];
@@ -160,15 +188,11 @@ static void complete(struct bf_team *t, struct meeting *meeting, uint32_t last)
 	bf_agent_charge(self, done.latest_ps - bf_agent_now(self));
 	if (done.mask == 1ull << last)
 		return;
-	while (bf_event_pending(&d->ev))
-		d++;
-	d->members = done.mask & ~(1ull << last);
-	bf_sim_at(t->sim, &d->ev, done.latest_ps);
+	depart_at(t, done.mask & ~(1ull << last), done.latest_ps);
 }
 
 static uint64_t meet(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, struct member brought)
 {
-	struct bf_agent_wait *w = self->wait;
 	const uint64_t local = bf_agent_now(self);
 	struct meeting *meeting;
 
@@ -187,14 +211,10 @@ static uint64_t meet(struct bf_team *t, struct bf_agent *self, uint32_t index, u
 	meeting->arrived |= 1ull << index;
 	if (local > meeting->latest_ps)
 		meeting->latest_ps = local;
-	if (meeting->arrived == mask) {
+	if (meeting->arrived == mask)
 		complete(t, meeting, index);
-	} else {
-		w->describe = describe;
-		w->describe_arg = t;
-		bf_agent_sleep(self, "its team");
-		w->describe = NULL;
-	}
+	else
+		sleep_in_team(t, self);
 	return t->member[index].result;
 }
 
@@ -212,6 +232,60 @@ uint64_t bf_team_shuffle(struct bf_team *t, struct bf_agent *self, uint32_t inde
 uint64_t bf_team_ballot(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, uint64_t value)
 {
 	return meet(t, self, index, mask, (struct member){ .what = BALLOT, .value = value });
+}
+
+/* The crew goes on, each at its own time and for itself. */
+static void part(struct bf_team *t, uint32_t last)
+{
+	for (uint64_t left = t->crew.mask; left; left &= left - 1) {
+		struct member *m = &t->member[__builtin_ctzll(left)];
+
+		m->mask = 0;
+		m->result = BF_TEAM_APART;
+		if (m != &t->member[last])
+			bf_agent_wake_at(m->agent, 0);
+	}
+}
+
+enum bf_team_led bf_team_lead(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, bool willing)
+{
+	const uint64_t local = bf_agent_now(self);
+	struct member *m = &t->member[index];
+	struct crew *c = &t->crew;
+
+	if (!c->arrived)
+		*c = (struct crew){ .mask = mask, .when_ps = local };
+	m->agent = self;
+	m->mask = mask;
+	m->result = BF_TEAM_LED;
+	c->arrived |= 1ull << index;
+	c->apart |= !willing || local != c->when_ps || mask != c->mask;
+	if (c->arrived == c->mask) {
+		const uint32_t leader = (uint32_t)__builtin_ctzll(mask);
+
+		c->arrived = 0;
+		if (c->apart) {
+			part(t, index);
+			return BF_TEAM_APART;
+		}
+		t->member[leader].mask = 0;
+		t->member[leader].result = BF_TEAM_LEADS;
+		if (leader == index)
+			return BF_TEAM_LEADS;
+		bf_agent_runs_next(t->member[leader].agent);
+	}
+	sleep_in_team(t, self);
+	return (enum bf_team_led)m->result;
+}
+
+void bf_team_lead_end(struct bf_team *t, uint32_t index, uint64_t followers_ps)
+{
+	const uint64_t followers = t->crew.mask & ~(1ull << index);
+
+	for (uint64_t left = followers; left; left &= left - 1)
+		t->member[__builtin_ctzll(left)].mask = 0;
+	if (followers)
+		depart_at(t, followers, followers_ps);
 }
 
 uint32_t bf_team_met(const struct bf_team *t, uint32_t index)

@@ -40,6 +40,17 @@ uint64_t bf_team_shuffle(struct bf_team *t, struct bf_agent *self, uint32_t inde
 /* Self: the same, and returns the set of members that brought a non-zero value. */
 uint64_t bf_team_ballot(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, uint64_t value);
 
+/*
+ * Self: the members of `mask` would now all do the same, with one of them, the first, acting for the others. They stand
+ * together without time: when all have come, at the same local time and all `willing`, the first returns
+ * BF_TEAM_LEADS and runs alone, the others sleep until it calls bf_team_lead_end() and return BF_TEAM_LED. Otherwise
+ * all return BF_TEAM_APART, each at its own time. The leader must not meet members of `mask` until then: it keeps
+ * account of their time, for which `followers_ps` of the end is the local time at which they go on.
+ */
+enum bf_team_led { BF_TEAM_APART, BF_TEAM_LEADS, BF_TEAM_LED };
+enum bf_team_led bf_team_lead(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, bool willing);
+void bf_team_lead_end(struct bf_team *t, uint32_t index, uint64_t followers_ps);
+
 /* How many meetings member `index` has been through. */
 uint32_t bf_team_met(const struct bf_team *t, uint32_t index);
 

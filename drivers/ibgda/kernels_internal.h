@@ -314,6 +314,54 @@ BF_DEVICE int bf_ibgda_do_message(struct bf_thread *t, const struct bf_ibgda_wor
 	}
 }
 
+/*
+ * Whether lane 0 alone has something to do in a message that the warp moves together: a put of data that are one piece.
+ * (In a get it has something to do behind the last meeting, too, which the others do not wait for.)
+ */
+BF_DEVICE int bf_ibgda_one_acts(struct bf_thread *t, const struct bf_ibgda_worker *w, enum bf_ibgda_work work,
+				uint32_t message)
+{
+	const struct bf_ibgda_shape *s = w->shape;
+	const struct bf_ibgda_state *state = w->state;
+	const uint32_t slot = bf_ibgda_slot_of(w, message);
+	struct bf_ibgda_to to;
+	uint64_t local, remote;
+
+	if (work != BF_IBGDA_PUT || s->per_lane || s->fill || s->pace_ns || state->bugs || state->suspects ||
+	    !state->num_rc_per_pe)
+		return 0;
+	to = bf_ibgda_to_for(t, w, slot);
+	local = w->at.src + bf_ibgda_index(w, slot) * s->stride;
+	remote = w->at.put_dst + bf_ibgda_index_at_peer(w, slot) * s->stride;
+	return bf_ibgda_chunk(state, &to, bf_ibgda_heap(w, local), remote, s->bytes).bytes == s->bytes;
+}
+
+/* Messages from number `m` on, up to the one that a quiet follows at most. Returns the number of the next one. */
+BF_DEVICE uint32_t bf_ibgda_do_messages(struct bf_thread *t, const struct bf_ibgda_worker *w, enum bf_ibgda_work work,
+					uint32_t m, int *status)
+{
+	uint32_t next = m + 1;
+
+	if (bf_ibgda_one_acts(t, w, work, m)) {
+		const enum bf_led led = bf_lead(t, w->crew, &next);
+
+		if (led == BF_LED)
+			return next;
+		if (led == BF_LEADS) {
+			do {
+				bf_ibgda_do_message(t, w, work, m++);
+			} while (!bf_ibgda_quiet_due(w, m - 1) && bf_lead_goes_on(t) &&
+				 bf_ibgda_one_acts(t, w, work, m));
+			bf_lead_end(t, w->crew, m);
+			return m;
+		}
+	}
+	if (w->shape->pace_ns)
+		bf_pause(t, w->shape->pace_ns);
+	*status |= bf_ibgda_do_message(t, w, work, m);
+	return next;
+}
+
 /* A worker stops at the first quiet after an error: what it had posted has been flushed by then. */
 BF_DEVICE void bf_ibgda_work(struct bf_thread *t, const struct bf_ibgda_job *job, enum bf_ibgda_work work)
 {
@@ -323,16 +371,14 @@ BF_DEVICE void bf_ibgda_work(struct bf_thread *t, const struct bf_ibgda_job *job
 
 	if (!(w.crew >> bf_lane(t) & 1))
 		return;
-	for (uint32_t m = 0; m < w.shape->messages; m++) {
-		if (w.shape->pace_ns)
-			bf_pause(t, w.shape->pace_ns);
-		status |= bf_ibgda_do_message(t, &w, work, m);
-		if (!bf_ibgda_quiet_due(&w, m))
+	for (uint32_t m = 0; m < w.shape->messages;) {
+		m = bf_ibgda_do_messages(t, &w, work, m, &status);
+		if (!bf_ibgda_quiet_due(&w, m - 1))
 			continue;
 		status |= bf_ibgda_quiet_all(t, &w);
 		if (bf_ballot(t, w.crew, status != 0))
 			break;
-		done = m + 1;
+		done = m;
 	}
 	if (w.leads)
 		bf_st_weak64(t, bf_ibgda_heap(&w, w.at.done + (uint64_t)w.issuer * 8), done);

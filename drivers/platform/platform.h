@@ -46,6 +46,15 @@
  *   uint32_t bf_ballot(t, mask, predicate)                    lanes that brought non-zero
  *   uint32_t bf_match64(t, mask, v)                           lanes that brought the same value
  *
+ * Warps in step. Where all lanes of `mask` would do the same, but for what its first lane does alone, that lane may act
+ * for all of them: its meetings with them and its block fences count for the others, too. It spares a simulator the
+ * steps of the other lanes, and nothing that can be seen depends on it; elsewhere lanes never act for each other.
+ *   enum bf_led bf_lead(t, mask, done)     all lanes of `mask` call; they come with the same right. BF_LEADS: this lane
+ *                                          acts for all. BF_LED: it was acted for, `done` is what the leader said.
+ *                                          BF_APART: each acts for itself
+ *   int bf_lead_goes_on(t)                 the leader asks before each step whether it may still act for the others
+ *   void bf_lead_end(t, mask, done)        right behind a meeting: the leader is done, and the others go on with it
+ *
  * Waiting. In a polling loop, right after the load that found nothing to do. In simulation the thread sleeps until the
  * line changes; a native lane gives way to its siblings; a GPU thread just polls again. `what` (a literal) says in
  * reports what the thread waits for. With two addresses, the one loaded last must be the one that is sure to change.
@@ -80,6 +89,8 @@ struct bf_vec128 {
 
 #define BF_LANES 32u
 #define BF_FULL_WARP 0xffffffffu
+
+enum bf_led { BF_APART, BF_LEADS, BF_LED };
 
 struct bf_thread; /* per platform */
 

@@ -7,7 +7,7 @@
 #ifndef BELFRY_DRIVERS_PLATFORM_PLATFORM_CUDA_H
 #define BELFRY_DRIVERS_PLATFORM_PLATFORM_CUDA_H
 
-#include "drivers/platform/platform.h"
+#include "drivers/platform/platform_apart.h"
 
 #ifdef BF_PLATFORM
 #error "one platform a source file"

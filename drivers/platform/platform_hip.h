@@ -8,7 +8,7 @@
 
 #include <hip/hip_runtime.h>
 
-#include "drivers/platform/platform.h"
+#include "drivers/platform/platform_apart.h"
 
 #ifdef BF_PLATFORM
 #error "one platform a source file"

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "drivers/platform/platform.h"
+#include "drivers/platform/platform_apart.h"
 #include "sim/compiler.h"
 #include "sim/sanitizers.h"
 

@@ -5,6 +5,8 @@
 #ifndef BELFRY_DRIVERS_PLATFORM_PLATFORM_SIM_H
 #define BELFRY_DRIVERS_PLATFORM_PLATFORM_SIM_H
 
+#include <assert.h>
+
 #include "drivers/platform/platform.h"
 #include "sim/pcie.h"
 #include "sim/team.h"
@@ -15,9 +17,15 @@
 #endif
 #define BF_PLATFORM BF_PLATFORM_SIM
 
-/* Shared by the lanes of a warp. `slot` is where they lay values that more than one sibling reads. */
+/*
+ * Shared by the lanes of a warp. `slot` is where they lay values that more than one sibling reads. While one lane acts
+ * for the others (`led`), `followers_ps` is the time that theirs would be.
+ */
 struct bf_sim_warp {
 	struct bf_team *team;
+	bool led;
+	uint32_t done;
+	uint64_t followers_ps;
 	uint64_t slot[BF_LANES];
 };
 
@@ -246,18 +254,77 @@ static BF_ALWAYS_INLINE int bf_sim_alone(const struct bf_thread *t, uint32_t mas
 	return mask == 1u << t->lane;
 }
 
+/*
+ * A lane acts for its warp where nobody can tell: not while each access is recorded, or somebody chooses what happens.
+ * And only for lanes that have nothing in their buffers, since their fences are not executed.
+ */
+static BF_ALWAYS_INLINE int bf_lead_goes_on(const struct bf_thread *t)
+{
+	const struct bf_sim *sim = t->agent->sim;
+
+	return !bf_probe(sim, BF_CLASS_MEM | BF_CLASS_WHERE) && !sim->chooser && !sim->graph;
+}
+
+static BF_ALWAYS_INLINE enum bf_led bf_lead(struct bf_thread *t, uint32_t mask, uint32_t *done)
+{
+	enum bf_team_led led;
+
+	if (!bf_lead_goes_on(t) || bf_sim_alone(t, mask))
+		return BF_APART;
+	led = bf_team_lead(t->team->team, t->agent, t->lane, mask,
+			   !(mask & ((1u << t->lane) - 1)) || !bf_view_ready(t->agent->view));
+	if (led == BF_TEAM_LEADS) {
+		t->team->led = true;
+		t->team->followers_ps = bf_agent_now(t->agent);
+		return BF_LEADS;
+	}
+	*done = t->team->done;
+	return led == BF_TEAM_LED ? BF_LED : BF_APART;
+}
+
+static BF_ALWAYS_INLINE void bf_lead_end(struct bf_thread *t, uint32_t mask, uint32_t done)
+{
+	(void)mask;
+	assert(t->team->followers_ps == bf_agent_now(t->agent));
+	t->team->led = false;
+	t->team->done = done;
+	bf_team_lead_end(t->team->team, t->lane, t->team->followers_ps);
+}
+
+/* The leader meets those whom it leads: whoever is early waits. */
+static BF_ALWAYS_INLINE void bf_sim_meet_led(struct bf_thread *t)
+{
+	const uint64_t now_ps = bf_agent_now(t->agent);
+
+	if (t->team->followers_ps > now_ps)
+		bf_agent_charge(t->agent, t->team->followers_ps - now_ps);
+	else
+		t->team->followers_ps = now_ps;
+}
+
 /* CUDA C++ Programming Guide, "__syncwarp": memory ordering among the participating threads. They share a block. */
 static BF_ALWAYS_INLINE void bf_warp_sync(struct bf_thread *t, uint32_t mask)
 {
 	if (bf_sim_alone(t, mask))
 		return;
 	bf_fence_cta(t);
+	if (t->team->led) {
+		t->team->followers_ps += t->agent->view->cost->fence_cta;
+		bf_sim_meet_led(t);
+		return;
+	}
 	bf_team_sync(t->team->team, t->agent, t->lane, mask);
 }
 
 static BF_ALWAYS_INLINE uint64_t bf_shfl64(struct bf_thread *t, uint32_t mask, uint64_t v, uint32_t src)
 {
-	return bf_sim_alone(t, mask) ? v : bf_team_shuffle(t->team->team, t->agent, t->lane, mask, v, src);
+	if (bf_sim_alone(t, mask))
+		return v;
+	if (t->team->led) {
+		bf_sim_meet_led(t);
+		return v;
+	}
+	return bf_team_shuffle(t->team->team, t->agent, t->lane, mask, v, src);
 }
 
 static BF_ALWAYS_INLINE uint32_t bf_shfl32(struct bf_thread *t, uint32_t mask, uint32_t v, uint32_t src)
@@ -269,6 +336,10 @@ static BF_ALWAYS_INLINE uint32_t bf_ballot(struct bf_thread *t, uint32_t mask, i
 {
 	if (bf_sim_alone(t, mask))
 		return predicate ? mask : 0;
+	if (t->team->led) {
+		bf_sim_meet_led(t);
+		return predicate ? mask : 0;
+	}
 	return (uint32_t)bf_team_ballot(t->team->team, t->agent, t->lane, mask, predicate != 0);
 }
 
@@ -279,6 +350,10 @@ static BF_ALWAYS_INLINE uint32_t bf_match64(struct bf_thread *t, uint32_t mask, 
 
 	if (bf_sim_alone(t, mask))
 		return mask;
+	if (t->team->led) {
+		bf_sim_meet_led(t);
+		return mask;
+	}
 	t->team->slot[t->lane] = v;
 	bf_team_sync(t->team->team, t->agent, t->lane, mask);
 	for (uint32_t i = 0; i < BF_LANES; i++)

@@ -35,7 +35,7 @@ command -v gcc >/dev/null && command -v readelf >/dev/null || {
 
 # What is declared: functions as gcc lists them, data as they are written.
 {
-	sed 's/.*/#include "&"/' "$work/api" | grep -v 'platform_\(cuda\|hip\|native\|sim\)'
+	sed 's/.*/#include "&"/' "$work/api" | grep -v 'platform_\(apart\|cuda\|hip\|native\|sim\)'
 	echo '#include "drivers/belfry.h"'
 } >"$work/all.c"
 sed 's/platform_sim/platform_native/' "$work/all.c" | sed '1i #include "drivers/platform/platform_native.h"' >"$work/native.c"

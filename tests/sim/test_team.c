@@ -217,6 +217,43 @@ START_TEST(mask_without_self_stops_the_run)
 }
 END_TEST
 
+/* Lane 0 acts for all, who come and go on at the same times; then one of them is late. */
+static void led(struct world *w, struct bf_agent *a, uint32_t id)
+{
+	bf_agent_charge(a, 70);
+	w->got[id][0] = bf_team_lead(w->team, a, id, ALL, true);
+	if (!id) {
+		for (uint32_t i = 1; i < LANES; i++)
+			ck_assert_uint_eq(w->when[i][0], 0);
+		bf_agent_delay(a, 500);
+		bf_team_lead_end(w->team, id, bf_agent_now(a));
+	}
+	w->when[id][0] = bf_agent_now(a);
+	bf_agent_charge(a, id == 9 ? 30 : 0);
+	w->got[id][1] = bf_team_lead(w->team, a, id, ALL, true);
+	w->when[id][1] = bf_agent_now(a);
+	if (id < 8)
+		w->got[id][2] = bf_team_lead(w->team, a, id, 0xff, id != 3);
+	w->got[id][3] = bf_team_shuffle(w->team, a, id, ALL, id, 31);
+}
+
+START_TEST(one_leads)
+{
+	struct world w;
+
+	ck_assert_int_eq(run(&w, led), BF_RUN_IDLE);
+	for (uint32_t i = 0; i < LANES; i++) {
+		ck_assert_uint_eq(w.got[i][0], i ? BF_TEAM_LED : BF_TEAM_LEADS);
+		ck_assert_uint_eq(w.when[i][0], 570);
+		ck_assert_uint_eq(w.got[i][1], BF_TEAM_APART);
+		ck_assert_uint_eq(w.when[i][1], i == 9 ? 600 : 570);
+		ck_assert_uint_eq(w.got[i][2], BF_TEAM_APART);
+		ck_assert_uint_eq(w.got[i][3], 31);
+	}
+	end(&w);
+}
+END_TEST
+
 START_TEST(sizes)
 {
 	struct bf_sim *sim;
@@ -245,6 +282,7 @@ int main(void)
 	tcase_add_test(t, one_switch_a_lane);
 	tcase_add_test(t, missing_members_are_named);
 	tcase_add_test(t, mask_without_self_stops_the_run);
+	tcase_add_test(t, one_leads);
 	tcase_add_test(t, sizes);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
