@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/grow.h"
+#include "traces/export/waves_internal.h"
 
 enum block { HEADER = 0, GEOMETRY = 3, CHANGES = 5, HIERARCHY_LZ4 = 6 };
 enum { SCOPE = 254, UPSCOPE = 255, SCOPE_MODULE = 0, VAR_REG = 5, DIRECTION_IMPLICIT = 0 };
@@ -24,28 +25,17 @@ struct bytes {
 	bool failed;
 };
 
-struct signal {
-	struct bytes chain;
-	uint64_t last;
+struct chain {
+	struct bytes changes;
 	uint64_t last_time; /* index of its last change in the table of times */
-	uint32_t track, bits;
-	bool known;
-	char name[64];
-};
-
-struct scope {
-	uint32_t parent;
-	char name[64];
 };
 
 struct fst {
-	struct bf_timeline_out out;
-	struct bf_error *err;
-	struct scope *scopes; /* by number of their track, from 1 */
-	struct signal *signals;
-	uint32_t nscopes, nsignals;
+	struct bf_waves waves; /* first: it gets this pointer */
+	struct chain *chains;  /* of each signal that has changed */
+	uint32_t nchains;
 	struct bytes times; /* differences */
-	uint64_t ntimes, first_ps, now_ps, nchanges;
+	uint64_t ntimes, first_ps, now_ps;
 };
 
 /* ---- bytes ---- */
@@ -97,52 +87,11 @@ static int write_block(struct fst *f, FILE *out, enum block kind, const struct b
 		bad = true;
 	free(head.at);
 	if (data->failed)
-		return bf_fail(f->err, -ENOMEM, "out of memory for the waveforms");
-	return bad ? bf_fail(f->err, -EIO, "cannot write the waveforms: %s", strerror(errno)) : 0;
+		return bf_waves_no_memory(&f->waves);
+	return bad ? bf_fail(f->waves.err, -EIO, "cannot write the waveforms: %s", strerror(errno)) : 0;
 }
 
 /* ---- what the timeline tells ---- */
-
-static int no_memory(struct fst *f)
-{
-	return bf_fail(f->err, -ENOMEM, "out of memory for the waveforms");
-}
-
-static int add_track(struct bf_timeline_out *o, uint32_t track, uint32_t parent, const char *kind, const char *name)
-{
-	struct fst *f = (struct fst *)o;
-	struct scope *more = realloc(f->scopes, (track + 1) * sizeof(*more));
-
-	(void)kind;
-	if (!more)
-		return no_memory(f);
-	f->scopes = more;
-	f->nscopes = track + 1;
-	f->scopes[track].parent = parent;
-	bf_vcd_name(name, f->scopes[track].name, sizeof(f->scopes[track].name));
-	return 0;
-}
-
-static int add_item(struct bf_timeline_out *o, const struct bf_timeline_item *item)
-{
-	(void)o;
-	(void)item;
-	return 0;
-}
-
-static int add_signal(struct bf_timeline_out *o, uint32_t signal, uint32_t track, const char *name, uint32_t bits)
-{
-	struct fst *f = (struct fst *)o;
-	struct signal *more = realloc(f->signals, signal * sizeof(*more));
-
-	if (!more)
-		return no_memory(f);
-	f->signals = more;
-	f->nsignals = signal;
-	f->signals[signal - 1] = (struct signal){ .track = track, .bits = bits };
-	bf_vcd_name(name, f->signals[signal - 1].name, sizeof(f->signals[signal - 1].name));
-	return 0;
-}
 
 /* The table of times holds each time once, as the difference to the one before. */
 static void note_time(struct fst *f, uint64_t time_ps)
@@ -157,31 +106,30 @@ static void note_time(struct fst *f, uint64_t time_ps)
 }
 
 /* A change: how many times later than the one before, and the value's bits. */
-static int add_value(struct bf_timeline_out *o, uint32_t signal, uint64_t time_ps, uint64_t value)
+static int change(struct bf_waves *w, uint32_t signal, uint64_t time_ps, uint64_t value)
 {
-	struct fst *f = (struct fst *)o;
-	struct signal *s = &f->signals[signal - 1];
+	struct fst *f = (struct fst *)w;
+	const uint32_t bits = w->signals[signal].bits;
+	struct chain *c;
 	uint64_t later;
 
-	if (s->known && s->last == value)
-		return 0;
+	if (BF_GROW(f->chains, f->nchains, (size_t)signal + 1))
+		return bf_waves_no_memory(w);
+	c = &f->chains[signal];
 	note_time(f, time_ps);
-	later = f->ntimes - 1 - s->last_time;
-	if (s->bits == 1) {
-		put_varint(&s->chain, later << 2 | (value & 1) << 1);
+	later = f->ntimes - 1 - c->last_time;
+	if (bits == 1) {
+		put_varint(&c->changes, later << 2 | (value & 1) << 1);
 	} else {
-		const uint32_t len = (s->bits + 7) / 8;
-		const uint64_t left = value << (8 * len - s->bits); /* packed from the most significant bit on */
+		const uint32_t len = (bits + 7) / 8;
+		const uint64_t left = value << (8 * len - bits); /* packed from the most significant bit on */
 
-		put_varint(&s->chain, later << 1);
+		put_varint(&c->changes, later << 1);
 		for (uint32_t i = len; i-- > 0;)
-			put_u8(&s->chain, (uint8_t)(left >> 8 * i));
+			put_u8(&c->changes, (uint8_t)(left >> 8 * i));
 	}
-	s->known = true;
-	s->last = value;
-	s->last_time = f->ntimes - 1;
-	f->nchanges++;
-	return s->chain.failed || f->times.failed ? no_memory(f) : 0;
+	c->last_time = f->ntimes - 1;
+	return c->changes.failed || f->times.failed ? bf_waves_no_memory(w) : 0;
 }
 
 /* ---- blocks ---- */
@@ -198,8 +146,8 @@ static int write_header(struct fst *f, FILE *out, uint32_t scopes)
 	put(&b, &endian_test, sizeof(endian_test)); /* in the writer's order, so that readers can tell it */
 	put_u64(&b, 0);                             /* the writer's memory */
 	put_u64(&b, scopes);
-	put_u64(&b, f->nsignals);
-	put_u64(&b, f->nsignals);
+	put_u64(&b, f->waves.nsignals);
+	put_u64(&b, f->waves.nsignals);
 	put_u64(&b, 1); /* sections of changes */
 	put_u8(&b, (uint8_t)TIMESCALE_PS);
 	put(&b, version, sizeof(version));
@@ -216,11 +164,11 @@ static void put_frame(struct fst *f, struct bytes *b)
 {
 	uint64_t bits = 0;
 
-	for (uint32_t i = 0; i < f->nsignals; i++)
-		bits += f->signals[i].bits;
+	for (uint32_t i = 0; i < f->waves.nsignals; i++)
+		bits += f->waves.signals[i].bits;
 	put_varint(b, bits);
 	put_varint(b, bits); /* as long as before: not compressed */
-	put_varint(b, f->nsignals);
+	put_varint(b, f->waves.nsignals);
 	for (uint64_t i = 0; i < bits; i++)
 		put_u8(b, 'x');
 }
@@ -233,10 +181,10 @@ static void put_chains(struct fst *f, struct bytes *b)
 	uint64_t last = 0, none = 0;
 
 	put_u8(b, '4');
-	for (uint32_t i = 0; i < f->nsignals; i++) {
-		const struct signal *s = &f->signals[i];
+	for (uint32_t i = 0; i < f->waves.nsignals; i++) {
+		const struct bytes *c = i < f->nchains ? &f->chains[i].changes : &(struct bytes){ 0 };
 
-		if (!s->chain.len) {
+		if (!c->len) {
 			none++;
 			continue;
 		}
@@ -246,7 +194,7 @@ static void put_chains(struct fst *f, struct bytes *b)
 		put_varint(&places, (b->len - begin - last) << 1 | 1);
 		last = b->len - begin;
 		put_u8(b, 0);
-		put(b, s->chain.at, s->chain.len);
+		put(b, c->at, c->len);
 	}
 	if (none)
 		put_varint(&places, none << 1);
@@ -263,9 +211,9 @@ static int write_changes(struct fst *f, FILE *out)
 
 	put_u64(&b, f->first_ps);
 	put_u64(&b, f->now_ps);
-	put_u64(&b, f->nchanges * 16); /* memory that a reader wants */
+	put_u64(&b, f->waves.nchanges * 16); /* memory that a reader wants */
 	put_frame(f, &b);
-	put_varint(&b, f->nsignals);
+	put_varint(&b, f->waves.nsignals);
 	put_chains(f, &b);
 	put(&b, f->times.at, f->times.len);
 	put_u64(&b, f->times.len);
@@ -281,10 +229,10 @@ static int write_geometry(struct fst *f, FILE *out)
 	struct bytes widths = { 0 }, b = { 0 };
 	int rc;
 
-	for (uint32_t i = 0; i < f->nsignals; i++)
-		put_varint(&widths, f->signals[i].bits);
+	for (uint32_t i = 0; i < f->waves.nsignals; i++)
+		put_varint(&widths, f->waves.signals[i].bits);
 	put_u64(&b, widths.len);
-	put_u64(&b, f->nsignals);
+	put_u64(&b, f->waves.nsignals);
 	put(&b, widths.at, widths.len);
 	b.failed |= widths.failed;
 	rc = write_block(f, out, GEOMETRY, &b);
@@ -296,18 +244,18 @@ static int write_geometry(struct fst *f, FILE *out)
 /* Scopes are left and entered on the way from one signal to the next, which stand in order of their numbers. */
 static void enter(struct fst *f, struct bytes *b, uint32_t track, uint32_t *scopes)
 {
-	if (f->scopes[track].parent)
-		enter(f, b, f->scopes[track].parent, scopes);
+	if (f->waves.scopes[track].parent)
+		enter(f, b, f->waves.scopes[track].parent, scopes);
 	put_u8(b, SCOPE);
 	put_u8(b, SCOPE_MODULE);
-	put_text(b, f->scopes[track].name);
+	put_text(b, f->waves.scopes[track].name);
 	put_text(b, "");
 	++*scopes;
 }
 
 static void leave(struct fst *f, struct bytes *b, uint32_t track)
 {
-	for (; track; track = f->scopes[track].parent)
+	for (; track; track = f->waves.scopes[track].parent)
 		put_u8(b, UPSCOPE);
 }
 
@@ -315,8 +263,8 @@ static void put_hierarchy(struct fst *f, struct bytes *b, uint32_t *scopes)
 {
 	uint32_t at = 0;
 
-	for (uint32_t i = 0; i < f->nsignals; i++) {
-		const struct signal *s = &f->signals[i];
+	for (uint32_t i = 0; i < f->waves.nsignals; i++) {
+		const struct bf_wave_signal *s = &f->waves.signals[i];
 
 		if (s->track != at) {
 			leave(f, b, at);
@@ -372,26 +320,25 @@ static int write_all(struct fst *f, FILE *out)
 		rc = write_hierarchy(f, out, &hierarchy);
 	free(hierarchy.at);
 	if (!rc && fflush(out))
-		rc = bf_fail(f->err, -EIO, "cannot write the waveforms: %s", strerror(errno));
+		rc = bf_fail(f->waves.err, -EIO, "cannot write the waveforms: %s", strerror(errno));
 	return rc;
 }
 
 int bf_fst_export(struct bf_trace *t, FILE *out, struct bf_vcd_result *result, struct bf_error *err)
 {
-	struct fst f = {
-		.out = { .track = add_track, .item = add_item, .signal = add_signal, .value = add_value },
-		.err = err,
-	};
-	int rc = bf_timeline_read(t, NULL, &f.out, err), written = 0;
+	struct fst f = { 0 };
+	int rc, written = 0;
 
+	bf_waves_init(&f.waves, change, err);
+	rc = bf_timeline_read(t, NULL, &f.waves.out, err);
 	if (!rc || rc == -EBADMSG)
 		written = write_all(&f, out);
 	if (result)
-		*result = (struct bf_vcd_result){ .signals = f.nsignals, .changes = f.nchanges };
-	for (uint32_t i = 0; i < f.nsignals; i++)
-		free(f.signals[i].chain.at);
-	free(f.signals);
-	free(f.scopes);
+		*result = (struct bf_vcd_result){ .signals = f.waves.nsignals, .changes = f.waves.nchanges };
+	for (uint32_t i = 0; i < f.nchains; i++)
+		free(f.chains[i].changes.at);
+	free(f.chains);
 	free(f.times.at);
+	bf_waves_fini(&f.waves);
 	return written ? written : rc;
 }

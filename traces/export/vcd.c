@@ -1,43 +1,17 @@
 /* The changes go to a temporary file first: the declarations, which stand before them, are known only at the end. */
 #include "traces/export/vcd.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-struct scope {
-	uint32_t parent;
-	char name[64];
-};
-
-struct signal {
-	uint32_t track, bits;
-	uint64_t last;
-	bool known;
-	char name[64];
-};
+#include "traces/export/waves_internal.h"
 
 struct vcd {
-	struct bf_timeline_out out;
-	struct bf_error *err;
+	struct bf_waves waves; /* first: it gets this pointer */
 	FILE *changes;
-	struct scope *scopes; /* by number of their track, from 1 */
-	struct signal *signals;
-	uint32_t nscopes, nsignals;
-	uint64_t now_ps, nchanges;
+	uint64_t now_ps;
 	bool any;
 };
-
-/* Names are words: what separates the parts of an actor's name stays readable. */
-void bf_vcd_name(const char *name, char *out, size_t cap)
-{
-	size_t i = 0;
-
-	for (; name[i] && i + 1 < cap; i++)
-		out[i] = isalnum((unsigned char)name[i]) ? name[i] : '_';
-	out[i] = '\0';
-}
 
 /* Identifiers are printable characters from '!' to '~', the first one least significant. */
 static void put_id(FILE *out, uint32_t signal)
@@ -49,7 +23,7 @@ static void put_id(FILE *out, uint32_t signal)
 	}
 }
 
-static void put_value(FILE *out, const struct signal *s, uint32_t number, uint64_t value)
+static void put_value(FILE *out, const struct bf_wave_signal *s, uint32_t number, uint64_t value)
 {
 	if (s->bits == 1) {
 		putc('0' + (int)(value & 1), out);
@@ -67,66 +41,24 @@ static void put_value(FILE *out, const struct signal *s, uint32_t number, uint64
 	putc('\n', out);
 }
 
-static int add_track(struct bf_timeline_out *o, uint32_t track, uint32_t parent, const char *kind, const char *name)
+static int change(struct bf_waves *w, uint32_t signal, uint64_t time_ps, uint64_t value)
 {
-	struct vcd *v = (struct vcd *)o;
-	struct scope *more = realloc(v->scopes, (track + 1) * sizeof(*more));
+	struct vcd *v = (struct vcd *)w;
 
-	(void)kind;
-	if (!more)
-		return bf_fail(v->err, -ENOMEM, "out of memory for the waveforms");
-	v->scopes = more;
-	v->nscopes = track + 1;
-	v->scopes[track].parent = parent;
-	bf_vcd_name(name, v->scopes[track].name, sizeof(v->scopes[track].name));
-	return 0;
-}
-
-static int add_item(struct bf_timeline_out *o, const struct bf_timeline_item *item)
-{
-	(void)o;
-	(void)item;
-	return 0;
-}
-
-static int add_signal(struct bf_timeline_out *o, uint32_t signal, uint32_t track, const char *name, uint32_t bits)
-{
-	struct vcd *v = (struct vcd *)o;
-	struct signal *more = realloc(v->signals, signal * sizeof(*more));
-
-	if (!more)
-		return bf_fail(v->err, -ENOMEM, "out of memory for the waveforms");
-	v->signals = more;
-	v->nsignals = signal;
-	v->signals[signal - 1] = (struct signal){ .track = track, .bits = bits };
-	bf_vcd_name(name, v->signals[signal - 1].name, sizeof(v->signals[signal - 1].name));
-	return 0;
-}
-
-static int add_value(struct bf_timeline_out *o, uint32_t signal, uint64_t time_ps, uint64_t value)
-{
-	struct vcd *v = (struct vcd *)o;
-	struct signal *s = &v->signals[signal - 1];
-
-	if (s->known && s->last == value)
-		return 0;
-	s->known = true;
-	s->last = value;
 	if (!v->any || time_ps != v->now_ps)
 		fprintf(v->changes, "#%llu\n", (unsigned long long)time_ps);
 	v->any = true;
 	v->now_ps = time_ps;
-	put_value(v->changes, s, signal - 1, value);
-	v->nchanges++;
+	put_value(v->changes, &w->signals[signal], signal, value);
 	return 0;
 }
 
 /* ---- the declarations ---- */
 
-static bool has_signals(const struct vcd *v, uint32_t track)
+static bool has_signals(const struct bf_waves *w, uint32_t track)
 {
-	for (uint32_t i = 0; i < v->nsignals; i++) {
-		for (uint32_t at = v->signals[i].track; at; at = v->scopes[at].parent) {
+	for (uint32_t i = 0; i < w->nsignals; i++) {
+		for (uint32_t at = w->signals[i].track; at; at = w->scopes[at].parent) {
 			if (at == track)
 				return true;
 		}
@@ -134,36 +66,37 @@ static bool has_signals(const struct vcd *v, uint32_t track)
 	return false;
 }
 
-static void put_scope(const struct vcd *v, FILE *out, uint32_t track)
+static void put_scope(const struct bf_waves *w, FILE *out, uint32_t track)
 {
-	fprintf(out, "$scope module %s $end\n", v->scopes[track].name);
-	for (uint32_t i = 0; i < v->nsignals; i++) {
-		if (v->signals[i].track != track)
+	fprintf(out, "$scope module %s $end\n", w->scopes[track].name);
+	for (uint32_t i = 0; i < w->nsignals; i++) {
+		if (w->signals[i].track != track)
 			continue;
-		fprintf(out, "$var reg %u ", v->signals[i].bits);
+		fprintf(out, "$var reg %u ", w->signals[i].bits);
 		put_id(out, i);
-		fprintf(out, " %s $end\n", v->signals[i].name);
+		fprintf(out, " %s $end\n", w->signals[i].name);
 	}
-	for (uint32_t child = 1; child < v->nscopes; child++) {
-		if (v->scopes[child].parent == track && has_signals(v, child))
-			put_scope(v, out, child);
+	for (uint32_t child = 1; child < w->nscopes; child++) {
+		if (w->scopes[child].parent == track && has_signals(w, child))
+			put_scope(w, out, child);
 	}
 	fputs("$upscope $end\n", out);
 }
 
 static int put_all(struct vcd *v, FILE *out)
 {
+	const struct bf_waves *w = &v->waves;
 	char buf[65536];
 	size_t n;
 
 	fputs("$comment values of a Belfry trace $end\n$timescale 1 ps $end\n", out);
-	for (uint32_t track = 1; track < v->nscopes; track++) {
-		if (!v->scopes[track].parent && has_signals(v, track))
-			put_scope(v, out, track);
+	for (uint32_t track = 1; track < w->nscopes; track++) {
+		if (!w->scopes[track].parent && has_signals(w, track))
+			put_scope(w, out, track);
 	}
 	fputs("$enddefinitions $end\n$dumpvars\n", out);
-	for (uint32_t i = 0; i < v->nsignals; i++) {
-		fputs(v->signals[i].bits == 1 ? "x" : "bx ", out);
+	for (uint32_t i = 0; i < w->nsignals; i++) {
+		fputs(w->signals[i].bits == 1 ? "x" : "bx ", out);
 		put_id(out, i);
 		putc('\n', out);
 	}
@@ -172,28 +105,24 @@ static int put_all(struct vcd *v, FILE *out)
 	while ((n = fread(buf, 1, sizeof(buf), v->changes)) > 0)
 		fwrite(buf, 1, n, out);
 	if (ferror(v->changes) || fflush(out) || ferror(out))
-		return bf_fail(v->err, -EIO, "cannot write the waveforms: %s", strerror(errno));
+		return bf_fail(w->err, -EIO, "cannot write the waveforms: %s", strerror(errno));
 	return 0;
 }
 
 int bf_vcd_export(struct bf_trace *t, FILE *out, struct bf_vcd_result *result, struct bf_error *err)
 {
-	struct vcd v = {
-		.out = { .track = add_track, .item = add_item, .signal = add_signal, .value = add_value },
-		.err = err,
-		.changes = tmpfile(),
-	};
+	struct vcd v = { .changes = tmpfile() };
 	int rc, written = 0;
 
 	if (!v.changes)
 		return bf_fail(err, -errno, "no temporary file for the waveforms: %s", strerror(errno));
-	rc = bf_timeline_read(t, NULL, &v.out, err);
+	bf_waves_init(&v.waves, change, err);
+	rc = bf_timeline_read(t, NULL, &v.waves.out, err);
 	if (!rc || rc == -EBADMSG)
 		written = put_all(&v, out);
 	if (result)
-		*result = (struct bf_vcd_result){ .signals = v.nsignals, .changes = v.nchanges };
+		*result = (struct bf_vcd_result){ .signals = v.waves.nsignals, .changes = v.waves.nchanges };
 	fclose(v.changes);
-	free(v.scopes);
-	free(v.signals);
+	bf_waves_fini(&v.waves);
 	return written ? written : rc;
 }

@@ -19,7 +19,4 @@ struct bf_vcd_result {
  */
 int bf_vcd_export(struct bf_trace *t, FILE *out, struct bf_vcd_result *result, struct bf_error *err);
 
-/* An actor's or signal's name as waveform viewers take it: letters, digits and '_'. */
-void bf_vcd_name(const char *name, char *out, size_t cap);
-
 #endif
