@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/agent_internal.h"
+#include "sim/sim_internal.h"
 #include "sim/coro.h"
 #include "sim/event_queue.h"
 #include "sim/grow.h"
@@ -228,6 +229,13 @@ int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct
 	if (out)
 		*out = a;
 	return 0;
+}
+
+struct bf_agent *bf_agent_here(void)
+{
+	const struct bf_sim *sim = bf_sim_here();
+
+	return sim ? sim->agents->running : NULL;
 }
 
 uint64_t bf_agents_now(const struct bf_sim *sim)

@@ -44,6 +44,9 @@ struct bf_agent {
 	struct bf_coro *coro;
 	uint32_t actor;
 	uint32_t state;
+	/* Where the access at hand is in its code; NULL: where the call returns to. For those who make it on its
+	 * behalf. */
+	const void *from;
 	const char *waits_for; /* text for the deadlock report, NULL = running */
 	struct bf_agent_wait *wait;
 	uintptr_t stack; /* about where its stack ends while it does not run */
@@ -59,6 +62,9 @@ struct bf_agent {
 
 /* Creates an agent that starts at the current time. Freed by bf_sim_destroy(). Returns 0 or -ENOMEM. */
 int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct bf_agent **out);
+
+/* The agent that calls: the one that bf_sim_run() has running on this thread. NULL outside of agents. */
+struct bf_agent *bf_agent_here(void);
 
 /* Self: current local time in ps. */
 static inline uint64_t bf_agent_now(const struct bf_agent *a)

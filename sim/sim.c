@@ -106,12 +106,23 @@ uint64_t bf_sim_fire_due(struct bf_sim *sim, uint64_t until_ps)
 	return when;
 }
 
+/* Which simulation runs on this thread: for code that is called without a word of it (bf_agent_here()). */
+static _Thread_local const struct bf_sim *runs_here;
+
+const struct bf_sim *bf_sim_here(void)
+{
+	return runs_here;
+}
+
 enum bf_run_end bf_sim_run(struct bf_sim *sim, uint64_t until_ps)
 {
+	const struct bf_sim *outer = runs_here;
 	uint64_t next;
 
 	sim->stopped = false;
+	runs_here = sim;
 	next = bf_sim_fire_due(sim, until_ps);
+	runs_here = outer;
 	/* Whatever a model did without memory is not what the hardware would have done. */
 	if (sim->stopped || sim->error.code == -ENOMEM)
 		return BF_RUN_STOPPED;

@@ -10,6 +10,9 @@
  */
 uint64_t bf_sim_fire_due(struct bf_sim *sim, uint64_t until_ps);
 
+/* The simulation that bf_sim_run() runs on this thread; NULL: none. */
+const struct bf_sim *bf_sim_here(void);
+
 /* Of sim/stats.h, for bf_sim_destroy(). */
 void bf_stats_fini(struct bf_sim *sim);
 

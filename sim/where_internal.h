@@ -14,7 +14,7 @@ void bf_where_free(struct bf_where *w);
 #define BF_WHERE(a)                                                                                                    \
 	do {                                                                                                           \
 		if (bf_probe((a)->sim, BF_CLASS_WHERE))                                                                \
-			bf_where_record(a, __builtin_return_address(0));                                               \
+			bf_where_record(a, (a)->from ? (a)->from : __builtin_return_address(0));                       \
 	} while (0)
 
 #endif

@@ -82,7 +82,8 @@ const struct bf_rule bf_rule_mlx5_entry_unseen = {
 		.wrong = "A plain store or memcpy() into the ring or the doorbell record goes past the simulated processor: it "
 			 "is visible at once, so a missing fence does no harm here and is not found, and on a real GPU "
 			 "nothing orders it.",
-		.fix = "Store through the platform: bf_st_weak32() and its like, then bf_fence_sys().",
+		.fix = "Store through the platform: bf_st_weak32() and its like, then bf_fence_sys(). Or compile the "
+ "code with gcc's -fsanitize=thread and link it with libbelfry-plain (docs/embedding.md): its plain loads and stores then go there.",
 		.sources = "drivers/platform/platform.h; PTX ISA, Memory Consistency Model",
 		.test = "tests/drivers/test_trial_own.c",
 		.why = "The drivers of belfry store through the platform.",

@@ -1,0 +1,593 @@
+/*
+ * libbelfry-plain: plain loads and stores of C and C++ as those of a simulated thread.
+ *
+ * Code that is compiled with -fsanitize=thread calls a function before each load and store (gcc's tsan.cc, LLVM's
+ * ThreadSanitizer.cpp; compiler-rt's tsan_interface.h has their names). Those functions stand here instead of in the
+ * sanitizer's runtime. Called by an agent, for memory of its machine, they make the access through its view: the store
+ * waits in a buffer, the load finds what the thread may see, a store to a register travels to the device. Anywhere else
+ * they do nothing.
+ *
+ * A call only announces an access; the compiler's own instruction follows, on the bytes themselves. So a call lends:
+ * for a load it puts what the view has into memory, for a store it remembers what was there. The next call, whatever it
+ * is, settles: it takes the stored bytes, puts the old ones back and stores through the view. In between the thread
+ * does not give way, so nobody else sees it.
+ */
+#include "tools/plain/plain.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "sim/agent.h"
+#include "sim/mem.h"
+#include "sim/sim.h"
+#include "sim/view.h"
+
+#define HERE __builtin_return_address(0)
+#define WIDEST 16u       /* bytes that a processor stores at a time */
+#define LOOKS 8u         /* places that a polling loop looks at */
+#define IDLE_CALLS 4096u /* calls that touch nothing of the machine before a thread gives way all the same */
+#define LEND_MAX 4096u   /* bytes of one access that is announced: a structure that is copied */
+#define LEAST_NAP BF_US
+#define LONGEST_NAP (100 * BF_US)
+
+enum pending { NOTHING, LOADED, STORED };
+
+/* What a thread that polls has seen: as long as nothing else happens, looking again tells nothing new. */
+struct look {
+	const void *at;
+	uint64_t value;
+};
+
+/* Of the operating system's thread, on which one agent runs at a time. */
+static _Thread_local struct {
+	struct bf_agent *agent; /* whose these are */
+	enum pending pending;
+	uint8_t *at;
+	uint32_t len;
+	bool mmio;
+	enum bf_sem sem;
+	const void *from;
+	uint8_t bytes[LEND_MAX]; /* that memory had */
+	struct look look[LOOKS];
+	uint32_t nlooks, looks, calls;
+	uint64_t nap_ps;
+} self;
+
+static void forget_looks(void)
+{
+	self.nlooks = self.looks = 0;
+	self.nap_ps = LEAST_NAP;
+}
+
+static void open_page(const void *at, int prot)
+{
+	const uintptr_t page = (uintptr_t)at & ~(uintptr_t)(BF_PAGE - 1);
+
+	mprotect((void *)page, BF_PAGE, prot); /* of a region, which is whole pages */
+}
+
+static void store(struct bf_agent *a, uint8_t *to, const uint8_t *from, uint32_t len, enum bf_sem sem)
+{
+	while (len) {
+		const uint32_t room = WIDEST - (uint32_t)((uintptr_t)to % WIDEST), piece = len < room ? len : room;
+
+		bf_store(a, to, from, piece, sem, BF_SCOPE_SYS);
+		to += piece;
+		from += piece;
+		len -= piece;
+	}
+}
+
+static void load(struct bf_agent *a, const uint8_t *from, uint8_t *to, uint32_t len, enum bf_sem sem)
+{
+	while (len) {
+		const uint32_t room = BF_LINE - (uint32_t)((uintptr_t)from % BF_LINE), piece = len < room ? len : room;
+
+		bf_load(a, from, to, piece, sem, BF_SCOPE_SYS);
+		from += piece;
+		to += piece;
+		len -= piece;
+	}
+}
+
+/* The access that was announced last has been made. */
+static void settle(void)
+{
+	const enum pending was = self.pending;
+	uint8_t now[LEND_MAX];
+
+	if (was == NOTHING)
+		return;
+	self.pending = NOTHING;
+	memcpy(now, self.at, self.len);
+	if (!self.mmio)
+		memcpy(self.at, self.bytes, self.len);
+	else
+		open_page(self.at, PROT_NONE);
+	if (was == LOADED)
+		return;
+	self.agent->from = self.from;
+	if (self.mmio)
+		bf_mmio_store(self.agent, self.at, now, self.len, BF_RELAXED);
+	else
+		store(self.agent, self.at, now, self.len, self.sem);
+	self.agent->from = NULL;
+}
+
+/* The region that an access of the calling agent touches; NULL: none, or nobody runs. */
+static struct bf_region *begin(const void *at, uint32_t len)
+{
+	struct bf_agent *a = bf_agent_here();
+	struct bf_region *r;
+
+	settle();
+	if (!a || !a->view || !a->view->space)
+		return NULL;
+	if (a != self.agent) {
+		self.agent = a;
+		self.calls = 0;
+		forget_looks();
+	}
+	r = bf_space_find_host(a->view->space, at);
+	if (r && (uint64_t)((const uint8_t *)at - r->bytes) + len <= r->size)
+		return r;
+	if (++self.calls % IDLE_CALLS == 0)
+		bf_agent_delay(a, BF_US);
+	return NULL;
+}
+
+/* Sleeps when all that the loop looks at was seen before and is the same: until one of its lines changes, or a while.
+ */
+static void look_again(struct bf_agent *a, const void *at, const uint8_t *bytes, uint32_t len)
+{
+	const void *lines[LOOKS];
+	uint64_t value = 0;
+	uint32_t i = 0;
+
+	memcpy(&value, bytes, len < 8 ? len : 8);
+	while (i < self.nlooks && self.look[i].at != at)
+		i++;
+	if (i == self.nlooks || self.look[i].value != value) {
+		if (i < self.nlooks || i == LOOKS)
+			forget_looks();
+		self.looks = 0;
+		self.look[self.nlooks++] = (struct look){ at, value };
+		return;
+	}
+	if (++self.looks <= 2 * LOOKS)
+		return;
+	for (i = 0; i < self.nlooks; i++)
+		lines[i] = self.look[i].at;
+	bf_agent_wait(a, lines, self.nlooks, self.nap_ps, a->view->cost->poll, "memory that it polls");
+	if (self.nap_ps < LONGEST_NAP)
+		self.nap_ps *= 2;
+}
+
+/* ---- loads and stores ---- */
+
+static void lend(uint8_t *at, uint32_t len, enum pending what, enum bf_sem sem, const void *from)
+{
+	self.pending = what;
+	self.at = at;
+	self.len = len;
+	self.sem = sem;
+	self.from = from;
+	self.mmio = false;
+}
+
+static void announce_load(const void *p, uint64_t size, enum bf_sem sem, const void *from)
+{
+	uint8_t *at = (uint8_t *)(uintptr_t)p, seen[LEND_MAX];
+	const uint32_t len = size < LEND_MAX ? (uint32_t)size : LEND_MAX;
+	const struct bf_region *r = begin(p, len);
+	struct bf_agent *a = self.agent;
+	uint64_t value;
+
+	if (!r)
+		return;
+	a->from = from;
+	if (r->kind == BF_MEM_MMIO) {
+		value = bf_mmio_read(a, p, len < 8 ? len : 8);
+		open_page(at, PROT_READ | PROT_WRITE);
+		memcpy(at, &value, len < 8 ? len : 8);
+		lend(at, len < 8 ? len : 8, LOADED, sem, from);
+		self.mmio = true;
+	} else {
+		load(a, at, seen, len, sem);
+		look_again(a, at, seen, len);
+		if (self.looks > 2 * LOOKS)
+			load(a, at, seen, len, sem);
+		if (memcmp(at, seen, len)) {
+			lend(at, len, LOADED, sem, from);
+			memcpy(self.bytes, at, len);
+			memcpy(at, seen, len);
+		}
+	}
+	a->from = NULL;
+}
+
+static void announce_store(void *p, uint64_t size, enum bf_sem sem, const void *from)
+{
+	const uint32_t len = size < LEND_MAX ? (uint32_t)size : LEND_MAX;
+	const struct bf_region *r = begin(p, len);
+
+	if (!r)
+		return;
+	forget_looks();
+	lend(p, len, STORED, sem, from);
+	if (r->kind == BF_MEM_MMIO) {
+		open_page(p, PROT_READ | PROT_WRITE);
+		self.mmio = true;
+		return;
+	}
+	memcpy(self.bytes, p, len);
+	/* A load that is part of the same statement is not always announced: it finds what the thread may see. */
+	for (uint32_t i = 0; i < len;) {
+		const uint32_t room = BF_LINE - (uint32_t)(((uintptr_t)p + i) % BF_LINE);
+		const uint32_t piece = len - i < room ? len - i : room;
+
+		bf_load_peek(self.agent, (uint8_t *)p + i, (uint8_t *)p + i, piece);
+		i += piece;
+	}
+}
+
+#define ACCESS(name, bytes)                                                                                            \
+	void __tsan_##name##read##bytes(void *p);                                                                      \
+	void __tsan_##name##read##bytes(void *p)                                                                       \
+	{                                                                                                              \
+		announce_load(p, bytes, BF_WEAK, HERE);                                                                \
+	}                                                                                                              \
+	void __tsan_##name##write##bytes(void *p);                                                                     \
+	void __tsan_##name##write##bytes(void *p)                                                                      \
+	{                                                                                                              \
+		announce_store(p, bytes, BF_WEAK, HERE);                                                               \
+	}                                                                                                              \
+	void __tsan_##name##volatile_read##bytes(void *p);                                                             \
+	void __tsan_##name##volatile_read##bytes(void *p)                                                              \
+	{                                                                                                              \
+		announce_load(p, bytes, BF_RELAXED, HERE);                                                             \
+	}                                                                                                              \
+	void __tsan_##name##volatile_write##bytes(void *p);                                                            \
+	void __tsan_##name##volatile_write##bytes(void *p)                                                             \
+	{                                                                                                              \
+		announce_store(p, bytes, BF_RELAXED, HERE);                                                            \
+	}                                                                                                              \
+	void __tsan_##name##read_write##bytes(void *p);                                                                \
+	void __tsan_##name##read_write##bytes(void *p)                                                                 \
+	{                                                                                                              \
+		announce_store(p, bytes, BF_WEAK, HERE);                                                               \
+	}
+#define ACCESSES(F)                                                                                                    \
+	F(, 1) F(, 2) F(, 4) F(, 8) F(, 16) F(unaligned_, 2) F(unaligned_, 4) F(unaligned_, 8) F(unaligned_, 16)
+ACCESSES(ACCESS)
+
+void __tsan_read_range(void *p, unsigned long size);
+void __tsan_read_range(void *p, unsigned long size)
+{
+	announce_load(p, size, BF_WEAK, HERE);
+}
+
+void __tsan_write_range(void *p, unsigned long size);
+void __tsan_write_range(void *p, unsigned long size)
+{
+	announce_store(p, size, BF_WEAK, HERE);
+}
+
+/* Objects with virtual functions lie in the program's own memory. */
+void __tsan_vptr_read(void **p);
+void __tsan_vptr_read(void **p)
+{
+	(void)p;
+}
+
+void __tsan_vptr_update(void **p, void *now);
+void __tsan_vptr_update(void **p, void *now)
+{
+	(void)p;
+	(void)now;
+}
+
+void __tsan_init(void);
+void __tsan_init(void)
+{
+}
+
+void __tsan_func_entry(void *pc);
+void __tsan_func_entry(void *pc)
+{
+	(void)pc;
+	settle();
+}
+
+void __tsan_func_exit(void);
+void __tsan_func_exit(void)
+{
+	settle();
+}
+
+/* ---- copies ---- */
+
+/* A piece of `len` bytes, at most a line, of what the caller reads: memory of its machine or its own. */
+static void take(const uint8_t *from, uint8_t *piece, uint32_t len, const void *pc)
+{
+	const struct bf_region *r = begin(from, len);
+	uint64_t value;
+
+	if (!r) {
+		memcpy(piece, from, len);
+		return;
+	}
+	self.agent->from = pc;
+	for (uint32_t i = 0; r->kind == BF_MEM_MMIO && i < len; i += 8) {
+		value = bf_mmio_read(self.agent, from + i, len - i < 8 ? len - i : 8);
+		memcpy(piece + i, &value, len - i < 8 ? len - i : 8);
+	}
+	if (r->kind != BF_MEM_MMIO)
+		load(self.agent, from, piece, len, BF_WEAK);
+	self.agent->from = NULL;
+}
+
+static void give(uint8_t *to, const uint8_t *piece, uint32_t len, const void *pc)
+{
+	const struct bf_region *r = begin(to, len);
+
+	if (!r) {
+		memcpy(to, piece, len);
+		return;
+	}
+	forget_looks();
+	self.agent->from = pc;
+	if (r->kind == BF_MEM_MMIO)
+		bf_wc_store(self.agent, to, piece, len);
+	else
+		store(self.agent, to, piece, len, BF_WEAK);
+	self.agent->from = NULL;
+}
+
+static void *copy(void *to, const void *from, size_t size, const void *pc)
+{
+	uint8_t piece[BF_LINE], *d = to;
+	const uint8_t *s = from;
+	const bool back = d > s && d < s + size;
+
+	settle();
+	if (!bf_agent_here())
+		return memmove(to, from, size);
+	for (size_t done = 0, n; done < size; done += n) {
+		n = size - done < sizeof(piece) ? size - done : sizeof(piece);
+		take(back ? s + size - done - n : s + done, piece, (uint32_t)n, pc);
+		give(back ? d + size - done - n : d + done, piece, (uint32_t)n, pc);
+	}
+	return to;
+}
+
+void *belfry_plain_memcpy(void *to, const void *from, size_t size)
+{
+	return copy(to, from, size, HERE);
+}
+
+void *belfry_plain_memmove(void *to, const void *from, size_t size)
+{
+	return copy(to, from, size, HERE);
+}
+
+void *belfry_plain_memset(void *to, int byte, size_t size)
+{
+	uint8_t piece[BF_LINE];
+
+	settle();
+	if (!bf_agent_here())
+		return memset(to, byte, size);
+	memset(piece, byte, sizeof(piece));
+	for (size_t done = 0, n; done < size; done += n) {
+		n = size - done < sizeof(piece) ? size - done : sizeof(piece);
+		give((uint8_t *)to + done, piece, (uint32_t)n, HERE);
+	}
+	return to;
+}
+
+/* LLVM from 15 on calls these itself. */
+void *__tsan_memcpy(void *to, const void *from, size_t size);
+void *__tsan_memcpy(void *to, const void *from, size_t size)
+{
+	return copy(to, from, size, HERE);
+}
+
+void *__tsan_memmove(void *to, const void *from, size_t size);
+void *__tsan_memmove(void *to, const void *from, size_t size)
+{
+	return copy(to, from, size, HERE);
+}
+
+void *__tsan_memset(void *to, int byte, size_t size);
+void *__tsan_memset(void *to, int byte, size_t size)
+{
+	return belfry_plain_memset(to, byte, size);
+}
+
+/* ---- atomics; orders are those of C11 as compilers number them ---- */
+
+static enum bf_sem sem_of(int order)
+{
+	static const enum bf_sem sem[] = { BF_RELAXED, BF_ACQUIRE, BF_ACQUIRE, BF_RELEASE, BF_ACQ_REL, BF_ACQ_REL };
+
+	return order >= 0 && order < 6 ? sem[order] : BF_ACQ_REL;
+}
+
+struct change {
+	enum { ADD, SUB, AND, OR, XOR, NAND, SWAP, COMPARE } what;
+	uint32_t len;
+	uint64_t operand, compare;
+};
+
+static bool apply(void *arg, const void *old, void *now)
+{
+	const struct change *c = arg;
+	uint64_t was = 0, is = c->operand;
+
+	memcpy(&was, old, c->len);
+	switch (c->what) {
+	case ADD:
+		is = was + c->operand;
+		break;
+	case SUB:
+		is = was - c->operand;
+		break;
+	case AND:
+		is = was & c->operand;
+		break;
+	case OR:
+		is = was | c->operand;
+		break;
+	case XOR:
+		is = was ^ c->operand;
+		break;
+	case NAND:
+		is = ~(was & c->operand);
+		break;
+	case COMPARE:
+		if (was != c->compare)
+			return false;
+		break;
+	case SWAP:
+		break;
+	}
+	memcpy(now, &is, c->len);
+	return true;
+}
+
+/* Of memory that is nobody's machine's, the compiler's own operation is made: true, and nothing was done here. */
+static bool elsewhere(const void *p, uint32_t len)
+{
+	return !begin(p, len);
+}
+
+static uint64_t change(void *p, struct change c, int order, const void *from)
+{
+	uint64_t old = 0;
+
+	forget_looks();
+	self.agent->from = from;
+	bf_atomic_apply(self.agent, p, c.len, apply, &c, &old, sem_of(order), BF_SCOPE_SYS);
+	self.agent->from = NULL;
+	return old;
+}
+
+static uint64_t load_atomic(const void *p, uint32_t len, int order, const void *from)
+{
+	uint8_t bytes[8] = { 0 };
+	uint64_t value = 0;
+
+	self.agent->from = from;
+	load(self.agent, p, bytes, len, order ? BF_ACQUIRE : BF_RELAXED);
+	look_again(self.agent, p, bytes, len);
+	if (self.looks > 2 * LOOKS)
+		load(self.agent, p, bytes, len, order ? BF_ACQUIRE : BF_RELAXED);
+	self.agent->from = NULL;
+	memcpy(&value, bytes, len);
+	return value;
+}
+
+static void store_atomic(void *p, uint64_t value, uint32_t len, int order, const void *from)
+{
+	forget_looks();
+	self.agent->from = from;
+	store(self.agent, p, (const uint8_t *)&value, len, order ? BF_RELEASE : BF_RELAXED);
+	if (order == __ATOMIC_SEQ_CST)
+		bf_fence(self.agent, BF_SCOPE_SYS);
+	self.agent->from = NULL;
+}
+
+#define CHANGE(bits, name, WHAT)                                                                                       \
+	uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t *p, uint##bits##_t v, int order);          \
+	uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t *p, uint##bits##_t v, int order)           \
+	{                                                                                                              \
+		void *at = (void *)(uintptr_t)p;                                                                       \
+                                                                                                                       \
+		if (elsewhere(at, bits / 8))                                                                           \
+			return __atomic_##name##_ELSEWHERE(p, v);                                                      \
+		return (uint##bits##_t)change(at, (struct change){ WHAT, bits / 8, v, 0 }, order, HERE);               \
+	}
+#define __atomic_exchange_ELSEWHERE(p, v) __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
+#define __atomic_fetch_add_ELSEWHERE(p, v) __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST)
+#define __atomic_fetch_sub_ELSEWHERE(p, v) __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST)
+#define __atomic_fetch_and_ELSEWHERE(p, v) __atomic_fetch_and(p, v, __ATOMIC_SEQ_CST)
+#define __atomic_fetch_or_ELSEWHERE(p, v) __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST)
+#define __atomic_fetch_xor_ELSEWHERE(p, v) __atomic_fetch_xor(p, v, __ATOMIC_SEQ_CST)
+#define __atomic_fetch_nand_ELSEWHERE(p, v) __atomic_fetch_nand(p, v, __ATOMIC_SEQ_CST)
+
+#define COMPARE_EXCHANGE(bits, kind)                                                                                   \
+	int __tsan_atomic##bits##_compare_exchange_##kind(volatile uint##bits##_t *p, uint##bits##_t *expected,        \
+							  uint##bits##_t v, int order, int failed);                    \
+	int __tsan_atomic##bits##_compare_exchange_##kind(volatile uint##bits##_t *p, uint##bits##_t *expected,        \
+							  uint##bits##_t v, int order, int failed)                     \
+	{                                                                                                              \
+		void *at = (void *)(uintptr_t)p;                                                                       \
+		uint##bits##_t old;                                                                                    \
+                                                                                                                       \
+		(void)failed;                                                                                          \
+		if (elsewhere(at, bits / 8))                                                                           \
+			return __atomic_compare_exchange_n(p, expected, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);     \
+		old = (uint##bits##_t)change(at, (struct change){ COMPARE, bits / 8, v, *expected }, order, HERE);     \
+		if (old == *expected)                                                                                  \
+			return 1;                                                                                      \
+		*expected = old;                                                                                       \
+		return 0;                                                                                              \
+	}
+
+#define ATOMICS(bits)                                                                                                  \
+	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *p, int order);                        \
+	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *p, int order)                         \
+	{                                                                                                              \
+		const void *at = (const void *)(uintptr_t)p;                                                           \
+                                                                                                                       \
+		if (elsewhere(at, bits / 8))                                                                           \
+			return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                   \
+		return (uint##bits##_t)load_atomic(at, bits / 8, order, HERE);                                         \
+	}                                                                                                              \
+	void __tsan_atomic##bits##_store(volatile uint##bits##_t *p, uint##bits##_t v, int order);                     \
+	void __tsan_atomic##bits##_store(volatile uint##bits##_t *p, uint##bits##_t v, int order)                      \
+	{                                                                                                              \
+		if (elsewhere((void *)(uintptr_t)p, bits / 8))                                                         \
+			__atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                      \
+		else                                                                                                   \
+			store_atomic((void *)(uintptr_t)p, v, bits / 8, order, HERE);                                  \
+	}                                                                                                              \
+	CHANGE(bits, exchange, SWAP)                                                                                   \
+	CHANGE(bits, fetch_add, ADD)                                                                                   \
+	CHANGE(bits, fetch_sub, SUB)                                                                                   \
+	CHANGE(bits, fetch_and, AND)                                                                                   \
+	CHANGE(bits, fetch_or, OR)                                                                                     \
+	CHANGE(bits, fetch_xor, XOR)                                                                                   \
+	CHANGE(bits, fetch_nand, NAND)                                                                                 \
+	COMPARE_EXCHANGE(bits, strong)                                                                                 \
+	COMPARE_EXCHANGE(bits, weak)
+ATOMICS(8)
+ATOMICS(16)
+ATOMICS(32)
+ATOMICS(64)
+
+void __tsan_atomic_thread_fence(int order);
+void __tsan_atomic_thread_fence(int order)
+{
+	struct bf_agent *a = bf_agent_here();
+
+	settle();
+	if (!a || !a->view || !order) {
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		return;
+	}
+	a->from = HERE;
+	if (order == __ATOMIC_SEQ_CST)
+		bf_fence(a, BF_SCOPE_SYS);
+	else
+		bf_fence_acq_rel(a, BF_SCOPE_SYS);
+	a->from = NULL;
+}
+
+void __tsan_atomic_signal_fence(int order);
+void __tsan_atomic_signal_fence(int order)
+{
+	(void)order;
+	settle();
+}
