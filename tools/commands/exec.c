@@ -334,6 +334,7 @@ static int report(const struct exec *x, struct bf_error *err)
 static int prepare(struct exec *x, struct bf_error *err)
 {
 	const char *name = bf_arg_positional(x->args, 0), *udp = bf_arg_text(x->args, "udp");
+	uint32_t gpu_count = 0;
 	const char *gpus = bf_arg_text(x->args, "gpu");
 	char why[128];
 	uint16_t port;
@@ -342,7 +343,7 @@ static int prepare(struct exec *x, struct bf_error *err)
 	if (udp && bf_exec_parse_udp(udp, &x->udp_ipv4, &port))
 		return bf_fail(err, -EINVAL,
 			       "--udp %s: wants an address of this machine such as 10.0.0.1 or 10.0.0.1:4791", udp);
-	rc = gpus ? bf_exec_gpu_parse(gpus, NULL, NULL, why, sizeof(why)) : 0;
+	rc = gpus ? bf_exec_gpu_parse(gpus, &gpu_count, NULL, why, sizeof(why)) : 0;
 	if (rc)
 		return bf_fail(err, rc, "--gpu %s: %s", gpus, why);
 	if (!gpus && bf_arg_given(x->args, "ordering"))
@@ -357,7 +358,7 @@ static int prepare(struct exec *x, struct bf_error *err)
 	if (!rc && gpus)
 		rc = bf_exec_library("belfry-gpu/libcuda.so.1", x->cuda, err);
 	if (!rc)
-		rc = bf_exec_tree_make(&x->tree, (uint32_t)bf_arg_u64(x->args, "devices"), x->udp_ipv4, err);
+		rc = bf_exec_tree_make(&x->tree, (uint32_t)bf_arg_u64(x->args, "devices"), gpu_count, x->udp_ipv4, err);
 	if (!rc && (bf_arg_given(x->args, "trace") || bf_arg_flag(x->args, "lint")))
 		rc = bf_exec_name_traces(&x->traces, bf_arg_text(x->args, "trace"), x->tree.dir, err);
 	return rc ? rc : set_environment(x, err);

@@ -28,9 +28,7 @@ static const struct bf_exec_gpu_profile *profile(void)
 
 static uint32_t rank(void)
 {
-	const char *text = bf_exec_own_rank();
-
-	return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
+	return bf_exec_gpu_domain();
 }
 
 static int start(void)

@@ -66,3 +66,10 @@ const char *bf_exec_own_rank(void)
 	}
 	return NULL;
 }
+
+uint32_t bf_exec_gpu_domain(void)
+{
+	const char *text = bf_exec_own_rank();
+
+	return text ? (uint32_t)strtoul(text, NULL, 10) & 0xffff : 0;
+}

@@ -30,4 +30,8 @@ int bf_exec_parse_udp(const char *text, uint32_t *ipv4, uint16_t *port);
  */
 const char *bf_exec_own_rank(void);
 
+/* PCI addresses of GPUs: the domain is the rank (0 without one), the bus is this and the GPU's number. */
+#define BF_EXEC_GPU_BUS 0x40u
+uint32_t bf_exec_gpu_domain(void);
+
 #endif

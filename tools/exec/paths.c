@@ -6,15 +6,19 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
 #include "tools/exec/exec_internal.h"
+#include "tools/exec/gpu.h"
+#include "tools/exec/identity.h"
 #include "tools/exec/real_internal.h"
 
 static struct {
 	char dir[PATH_MAX / 2];
 	size_t len;
+	char gpu[32]; /* what PCI addresses of GPUs begin with; empty: there are none */
 } folder;
 
 const char *bf_exec_dir(void)
@@ -29,6 +33,9 @@ void bf_exec_set_dir(const char *dir)
 		folder.len = 0;
 	memcpy(folder.dir, dir, folder.len);
 	folder.dir[folder.len] = '\0';
+	if (getenv(BF_EXEC_ENV_GPU))
+		snprintf(folder.gpu, sizeof(folder.gpu), "%04x:%x", (unsigned)bf_exec_gpu_domain(),
+			 BF_EXEC_GPU_BUS >> 4);
 }
 
 static bool begins(const char *path, const char *with, const char *then)
@@ -38,6 +45,12 @@ static bool begins(const char *path, const char *with, const char *then)
 	return strncmp(path, with, len) == 0 && (!then || strchr(then, path[len]));
 }
 
+/* The address of a GPU behind a folder's name. */
+static bool is_gpu(const char *path, const char *below)
+{
+	return folder.gpu[0] && begins(path, below, NULL) && begins(path + strlen(below), folder.gpu, NULL);
+}
+
 /* strchr() finds the end of a text as well: each of these may also be the last word of a path. */
 static bool is_ours(const char *path)
 {
@@ -45,7 +58,9 @@ static bool is_ours(const char *path)
 		return begins(path, "/dev/infiniband", "/");
 	return begins(path, "/sys/", NULL) &&
 	       (begins(path, "/sys/class/infiniband", "/_") || begins(path, "/sys/class/misc/rdma_cm", "/") ||
-		begins(path, BF_EXEC_PCI_ROOT, NULL) || begins(path, BF_EXEC_PCI_DEVICES, NULL));
+		begins(path, BF_EXEC_PCI_ROOT, NULL) || begins(path, BF_EXEC_PCI_DEVICES, NULL) ||
+		begins(path, BF_EXEC_PCI_BUSES BF_EXEC_PCI_DOMAIN ":", NULL) || is_gpu(path, BF_EXEC_PCI_BUSES) ||
+		is_gpu(path, "/sys/bus/pci/devices/"));
 }
 
 /* Not inlined: callers are declared to get no NULL, and programs pass it all the same. */

@@ -114,11 +114,10 @@ static void put_class_file(void *arg, const char *class_path, const char *text)
 	put_file(t, below, text);
 }
 
-/* What a PCI function has besides, for those who ask where a device sits: UCX, hwloc, NCCL. */
-static void put_function(struct writer *t)
+/* What a PCI function has, for those who ask where a device sits: UCX, hwloc, NCCL. `function` is its address. */
+static void put_place(struct writer *t, const char *function)
 {
 	static const char *const files[][2] = {
-		{ "class", "0x020000" },
 		{ "numa_node", "-1" },
 		{ "local_cpulist", "0" },
 		{ "local_cpus", "ffffffff" },
@@ -130,12 +129,48 @@ static void put_function(struct writer *t)
 	char below[PATH_MAX], to[PATH_MAX];
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(files); i++) {
-		snprintf(below, sizeof(below), ROOT "/" PORT "/" FUNCTION "/%s", t->index, files[i][0]);
+		snprintf(below, sizeof(below), ROOT "/" PORT "/%s/%s", function, files[i][0]);
 		put_file(t, below, files[i][1]);
 	}
-	snprintf(below, sizeof(below), "sys/bus/pci/devices/" FUNCTION, t->index);
-	snprintf(to, sizeof(to), "../../../devices/pci" BF_EXEC_PCI_DOMAIN ":80/" PORT "/" FUNCTION, t->index);
+	snprintf(below, sizeof(below), ROOT "/" PORT "/%s/subsystem", function);
+	put_link(t, below, "../../../../bus/pci");
+	snprintf(below, sizeof(below), "sys/bus/pci/devices/%s", function);
+	snprintf(to, sizeof(to), "../../../devices/pci" BF_EXEC_PCI_DOMAIN ":80/" PORT "/%s", function);
 	put_link(t, below, to);
+	/* Its bus, whose folder lies beside the function. */
+	snprintf(below, sizeof(below), ROOT "/" PORT "/pci_bus/%.7s/cpuaffinity", function);
+	put_file(t, below, "ffffffff");
+	snprintf(below, sizeof(below), "sys/class/pci_bus/%.7s", function);
+	snprintf(to, sizeof(to), "../../devices/pci" BF_EXEC_PCI_DOMAIN ":80/" PORT "/pci_bus/%.7s", function);
+	put_link(t, below, to);
+}
+
+static void put_function(struct writer *t)
+{
+	char function[32], below[PATH_MAX];
+
+	snprintf(function, sizeof(function), FUNCTION, t->index);
+	snprintf(below, sizeof(below), ROOT "/" PORT "/%s/class", function);
+	put_file(t, below, "0x020000");
+	put_place(t, function);
+}
+
+/* A GPU of `belfry exec --gpu`, at the address that libcuda.so.1 tells. */
+static void put_gpu(struct writer *t)
+{
+	static const char *const files[][2] = {
+		{ "class", "0x030200" },          { "vendor", "0x10de" },           { "device", "0x1de5" },
+		{ "subsystem_vendor", "0x10de" }, { "subsystem_device", "0x0000" },
+	};
+	char function[32], below[PATH_MAX];
+
+	snprintf(function, sizeof(function), "%04x:%02x:00.0", (unsigned)bf_exec_gpu_domain(),
+		 (unsigned)(BF_EXEC_GPU_BUS + t->index));
+	for (size_t i = 0; i < BF_ARRAY_LEN(files); i++) {
+		snprintf(below, sizeof(below), ROOT "/" PORT "/%s/%s", function, files[i][0]);
+		put_file(t, below, files[i][1]);
+	}
+	put_place(t, function);
 }
 
 /* The interface whose addresses are the port's: the loopback's, or the one that has the address of --udp. */
@@ -299,7 +334,7 @@ static int start_keeper(struct bf_exec_tree *t)
 	return 0;
 }
 
-int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t udp_ipv4, struct bf_error *err)
+int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t gpus, uint32_t udp_ipv4, struct bf_error *err)
 {
 	struct writer w = { .dir = t->dir, .err = err };
 	char seen[PATH_MAX];
@@ -323,6 +358,8 @@ int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t udp_ipv
 		return bf_fail(err, rc, "%s: %s", t->dir, strerror(-rc));
 	for (w.index = 0; !w.rc && w.index < devices; w.index++)
 		put_device(&w, udp_ipv4);
+	for (w.index = 0; !w.rc && w.index < gpus; w.index++)
+		put_gpu(&w);
 	put_manager(&w);
 	return w.rc;
 }

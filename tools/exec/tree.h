@@ -23,6 +23,7 @@
 
 #define BF_EXEC_PCI_DOMAIN "bef0"
 #define BF_EXEC_PCI_ROOT "/sys/devices/pci" BF_EXEC_PCI_DOMAIN ":"
+#define BF_EXEC_PCI_BUSES "/sys/class/pci_bus/"
 #define BF_EXEC_PCI_DEVICES "/sys/bus/pci/devices/" BF_EXEC_PCI_DOMAIN ":"
 
 struct bf_exec_tree {
@@ -33,11 +34,11 @@ struct bf_exec_tree {
 };
 
 /*
- * Makes the folder, with `devices` devices (tools/exec/identity.h), in TMPDIR or /tmp, and removes those that commands
- * left which were killed. A process of its own waits for this one's end, however that comes, and removes the folder
- * then. 0 or a negative errno with `err` set; to be removed in either case.
+ * Makes the folder, with `devices` devices and `gpus` GPUs (tools/exec/identity.h), in TMPDIR or /tmp, and removes
+ * those that commands left which were killed. A process of its own waits for this one's end, however that comes, and
+ * removes the folder then. 0 or a negative errno with `err` set; to be removed in either case.
  */
-int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t udp_ipv4, struct bf_error *err);
+int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t gpus, uint32_t udp_ipv4, struct bf_error *err);
 
 /* Removes the folder and all in it, as far as it can. */
 void bf_exec_tree_remove(struct bf_exec_tree *t);

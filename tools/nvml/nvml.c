@@ -150,15 +150,17 @@ struct pci {
 
 BF_CU_API int nvmlDeviceGetPciInfo_v3(nvmlDevice_t handle, struct pci *out)
 {
-	int rc, bus = 0, id = 0;
+	int rc, bus = 0, id = 0, domain = 0;
 
 	memset(out, 0, sizeof(*out));
 	rc = cuDeviceGetAttribute(&bus, 33, device_of(handle));
 	rc = rc ? rc : cuDeviceGetAttribute(&id, 139, device_of(handle));
+	rc = rc ? rc : cuDeviceGetAttribute(&domain, 50, device_of(handle));
+	out->domain = (unsigned)domain & 0xffff;
 	out->bus = (unsigned)bus & 0xff;
 	out->id = (unsigned)id;
-	snprintf(out->legacy, sizeof(out->legacy), "0000:%02X:00.0", out->bus);
-	snprintf(out->text, sizeof(out->text), "00000000:%02X:00.0", out->bus);
+	snprintf(out->legacy, sizeof(out->legacy), "%04X:%02X:00.0", out->domain, out->bus);
+	snprintf(out->text, sizeof(out->text), "%08X:%02X:00.0", out->domain, out->bus);
 	return result(rc);
 }
 
@@ -167,7 +169,36 @@ BF_CU_API int nvmlDeviceGetPciInfo_v2(nvmlDevice_t handle, struct pci *out)
 	return nvmlDeviceGetPciInfo_v3(handle, out);
 }
 
-/* Of PCI Express 5.0 with 16 lanes. */
+/* nvmlPciInfoExt_v1_t */
+struct pci_more {
+	unsigned version, domain, bus, device, id, subsystem, class, subclass;
+	char text[32];
+};
+
+BF_CU_API int nvmlDeviceGetPciInfoExt(nvmlDevice_t handle, struct pci_more *out)
+{
+	struct pci p;
+	const int rc = nvmlDeviceGetPciInfo_v3(handle, &p);
+
+	out->domain = p.domain;
+	out->bus = p.bus;
+	out->device = p.device;
+	out->id = p.id;
+	out->subsystem = p.subsystem;
+	out->class = 3; /* a display controller for computing */
+	out->subclass = 2;
+	memcpy(out->text, p.text, sizeof(out->text));
+	return rc;
+}
+
+/* Of PCI Express 5.0 with 16 lanes; in MB/s of a lane. */
+BF_CU_API int nvmlDeviceGetPcieLinkMaxSpeed(nvmlDevice_t handle, unsigned *speed)
+{
+	(void)handle;
+	*speed = 32000;
+	return OK;
+}
+
 BF_CU_API int nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t handle, unsigned *generation)
 {
 	(void)handle;
