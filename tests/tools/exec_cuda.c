@@ -71,9 +71,10 @@ static struct {
 	int (*last)(void);
 	const char *(*text)(int error);
 	int (*array)(void *, void *, size_t, size_t, unsigned);
+	void *library;
 } cuda;
 
-static void load(void)
+static void load(const char *version)
 {
 	const struct {
 		const char *name;
@@ -104,9 +105,14 @@ static void load(void)
 		{ "cudaGetErrorString", &cuda.text },
 		{ "cudaMallocArray", &cuda.array },
 	};
-	void *library = dlopen("libcudart.so.13", RTLD_NOW);
+	char name[32];
+	void *library;
 
+	snprintf(name, sizeof(name), "libcudart.so.%s", version);
+	library = dlopen(name, RTLD_NOW);
 	NEED(library, dlerror());
+	NEED(dlvsym(library, "cudaMalloc", name), "the version of symbols");
+	cuda.library = library;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		void *found = dlsym(library, wanted[i].name);
 
@@ -274,6 +280,39 @@ static void test_streams(void)
 	NEED(!cuda.event_gone(event), "cudaEventDestroy");
 	NEED(!cuda.release(a) && !cuda.release(b), "cudaFree");
 	cuda.unreg(handle);
+}
+
+/* Structures that differ between versions of the runtime: what is where in them, and that nothing behind is touched. */
+static void test_layouts(int version)
+{
+	const struct {
+		const char *name;
+		size_t size, processors, cluster, pointer;
+	} is = version == 12 ? (__typeof__(is)){ "cudaGetDeviceProperties_v2", 1032, 388, 772, 24 }
+			     : (__typeof__(is)){ "cudaGetDeviceProperties", 1008, 384, 748, 88 };
+	int (*properties)(void *, int), (*attributes)(void *, const void *), (*number)(int *), value;
+	void *found = dlsym(cuda.library, is.name), *p;
+	uint8_t bytes[1100];
+
+	NEED(found, is.name);
+	memcpy(&properties, &found, sizeof(found));
+	found = dlsym(cuda.library, "cudaPointerGetAttributes");
+	memcpy(&attributes, &found, sizeof(found));
+	found = dlsym(cuda.library, "cudaRuntimeGetVersion");
+	memcpy(&number, &found, sizeof(found));
+	NEED(!number(&value) && value / 1000 == version, "cudaRuntimeGetVersion");
+	memset(bytes, 0x5a, sizeof(bytes));
+	NEED(!properties(bytes, 0) && !strncmp((char *)bytes, "Belfry", 6), "the name");
+	memcpy(&value, bytes + is.processors, sizeof(value));
+	NEED(value == 132 || value == 188, "multiProcessorCount");
+	memcpy(&value, bytes + is.cluster, sizeof(value));
+	NEED(value == 1 && !bytes[is.size - 1] && bytes[is.size] == 0x5a, "clusterLaunch, and the end");
+	NEED(!cuda.allocate(&p, 64), "cudaMalloc");
+	memset(bytes, 0x5a, sizeof(bytes));
+	NEED(!attributes(bytes, p) && !memcmp(bytes + 8, &p, sizeof(p)), "cudaPointerGetAttributes");
+	memcpy(&value, bytes, sizeof(value));
+	NEED(value == 2 && bytes[is.pointer] == 0x5a, "memory of a device, and the end");
+	NEED(!cuda.release(p), "cudaFree");
 }
 
 /* ---- addresses and memory apart, by the driver ---- */
@@ -464,12 +503,13 @@ int main(int argc, char **argv)
 		show_addresses();
 		return 0;
 	}
-	load();
+	load(argc > 2 ? argv[2] : "13");
 	if (!strcmp(what, "fault")) {
 		test_fault();
 		return 0;
 	}
 	NEED(cuda.array(NULL, NULL, 0, 0, 0) == 801 && cuda.last() == 801, "a call that is not there");
+	test_layouts(argc > 2 ? atoi(argv[2]) : 13);
 	test_kernel(0);
 	test_kernel(1);
 	test_streams();

@@ -39,6 +39,8 @@ for gpu in 1 2:h200 1:cc120; do
 		says 'a module#0:6'
 	done
 done
+expect 0 --gpu 1 -- "$program" all 12
+says 'ok cuda'
 expect 0 --gpu 1 -- "$program" fault
 says 'an illegal memory access was encountered'
 says 'nobody'"'"'s memory; kernel scale'

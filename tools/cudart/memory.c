@@ -119,13 +119,7 @@ BF_CU_API int cudaMemGetInfo(size_t *unused, size_t *total)
 	ENTERED(cuMemGetInfo_v2(unused, total));
 }
 
-struct pointer_attributes {
-	int type, device;
-	void *device_at, *host_at;
-	long reserved[8];
-};
-
-BF_CU_API int cudaPointerGetAttributes(struct pointer_attributes *out, const void *p)
+int bf_rt_pointer(struct bf_rt_pointer *out, const void *p)
 {
 	int asked[] = { 2, 9, 8, 3 }, ordinal = -2;
 	unsigned type = 0;
@@ -137,25 +131,11 @@ BF_CU_API int cudaPointerGetAttributes(struct pointer_attributes *out, const voi
 	rc = rc ? rc : cuPointerGetAttributes(4, asked, values, va(p));
 	if (rc || !out)
 		return bf_rt_done(rc ? rc : BF_CU_INVALID_VALUE);
-	memset(out, 0, sizeof(*out));
 	out->type = managed ? 3 : (int)type; /* 0 nobody's, 1 the host's, 2 a device's, 3 managed */
 	out->device = ordinal;
 	out->device_at = (void *)(uintptr_t)at;
-	out->host_at = type == BF_CU_HOST || managed ? (void *)(uintptr_t)p : NULL;
-	if (!type)
-		out->host_at = (void *)(uintptr_t)p;
+	out->host_at = !type || type == BF_CU_HOST || managed ? (void *)(uintptr_t)p : NULL;
 	return 0;
-}
-
-BF_CU_API int cudaMemAdvise(const void *p, size_t size, int advice, struct bf_cu_location where)
-{
-	ENTERED(cuMemAdvise_v2(va(p), size, advice, where));
-}
-
-BF_CU_API int cudaMemPrefetchAsync(const void *p, size_t size, struct bf_cu_location where, unsigned flags,
-				   CUstream stream)
-{
-	ENTERED(cuMemPrefetchAsync_v2(va(p), size, where, flags, stream));
 }
 
 BF_CU_API int cudaIpcGetMemHandle(struct bf_cu_ipc *out, void *p)

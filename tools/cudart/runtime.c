@@ -46,6 +46,10 @@ BF_CU_API const char *cudaGetErrorString(int error)
 
 /* ---- devices ---- */
 
+/* Of cudaDeviceProp, in all versions. */
+#define AT_UUID 256u
+#define AT_MEMORY 288u
+
 int bf_rt_device(void)
 {
 	return thread.device;
@@ -109,32 +113,7 @@ BF_CU_API int cudaDeviceGetAttribute(int *value, int attribute, int device)
 	return bf_rt_done(rc ? rc : cuDeviceGetAttribute(value, attribute, device));
 }
 
-/* Where fields of cudaDeviceProp (CUDA 13) are that a device attribute has the value of. All of them are ints. */
-static const struct {
-	uint16_t at, attribute;
-} properties[] = {
-	{ 304, 12 },  { 308, 10 },  { 320, 1 },   { 324, 2 },   { 328, 3 },   { 332, 4 },   { 336, 5 },   { 340, 6 },
-	{ 344, 7 },   { 360, 75 },  { 364, 76 },  { 384, 16 },  { 388, 18 },  { 392, 19 },  { 560, 31 },  { 564, 32 },
-	{ 568, 33 },  { 572, 34 },  { 576, 50 },  { 580, 35 },  { 584, 40 },  { 588, 41 },  { 592, 37 },  { 596, 38 },
-	{ 600, 108 }, { 604, 39 },  { 608, 78 },  { 612, 79 },  { 616, 80 },  { 632, 82 },  { 636, 83 },  { 640, 84 },
-	{ 644, 85 },  { 648, 86 },  { 652, 88 },  { 656, 89 },  { 660, 90 },  { 664, 91 },  { 668, 95 },  { 680, 100 },
-	{ 684, 101 }, { 688, 106 }, { 692, 109 }, { 704, 99 },  { 708, 112 }, { 712, 113 }, { 716, 114 }, { 720, 115 },
-	{ 724, 116 }, { 728, 117 }, { 732, 118 }, { 736, 119 }, { 740, 121 }, { 744, 125 }, { 748, 120 }, { 752, 129 },
-	{ 756, 130 }, { 760, 131 }, { 764, 133 }, { 768, 134 }, { 772, 139 }, { 776, 140 }, { 780, 143 },
-};
-
-/* The same for sizes. */
-static const struct {
-	uint16_t at, attribute;
-} sizes[] = {
-	{ 296, 8 }, { 312, 11 }, { 352, 9 }, { 368, 14 }, { 376, 51 }, { 624, 81 }, { 672, 97 }, { 696, 111 },
-};
-
-#define PROPERTIES_SIZE 1008u
-#define AT_UUID 256u
-#define AT_MEMORY 288u
-
-BF_CU_API int cudaGetDeviceProperties(void *out, int device)
+int bf_rt_properties(void *out, const struct bf_rt_layout *l, int device)
 {
 	uint8_t *p = out;
 	size_t bytes;
@@ -142,30 +121,25 @@ BF_CU_API int cudaGetDeviceProperties(void *out, int device)
 
 	if (rc || !out)
 		return bf_rt_done(rc ? rc : BF_CU_INVALID_VALUE);
-	memset(p, 0, PROPERTIES_SIZE);
+	memset(p, 0, l->size);
 	rc = cuDeviceGetName(out, AT_UUID, device);
 	rc = rc ? rc : cuDeviceGetUuid_v2((struct bf_cu_uuid *)(void *)(p + AT_UUID), device);
 	rc = rc ? rc : cuDeviceTotalMem_v2(&bytes, device);
 	if (rc)
 		return bf_rt_done(rc);
 	memcpy(p + AT_MEMORY, &bytes, sizeof(bytes));
-	for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++)
-		if (!cuDeviceGetAttribute(&value, properties[i].attribute, device))
-			memcpy(p + properties[i].at, &value, sizeof(value));
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		if (!cuDeviceGetAttribute(&value, sizes[i].attribute, device)) {
+	for (size_t i = 0; i < l->int_count; i++)
+		if (!cuDeviceGetAttribute(&value, l->ints[i].attribute, device))
+			memcpy(p + l->ints[i].at, &value, sizeof(value));
+	for (size_t i = 0; i < l->size_count; i++)
+		if (!cuDeviceGetAttribute(&value, l->sizes[i].attribute, device)) {
 			bytes = (size_t)value;
-			memcpy(p + sizes[i].at, &bytes, sizeof(bytes));
+			memcpy(p + l->sizes[i].at, &bytes, sizeof(bytes));
 		}
 	return 0;
 }
 
 BF_CU_API int cudaDriverGetVersion(int *version)
-{
-	return bf_rt_done(cuDriverGetVersion(version));
-}
-
-BF_CU_API int cudaRuntimeGetVersion(int *version)
 {
 	return bf_rt_done(cuDriverGetVersion(version));
 }

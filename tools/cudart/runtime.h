@@ -44,6 +44,21 @@ struct bf_rt_volume {
 	int kind;
 };
 
+/* Where members of cudaDeviceProp are, and the attribute whose value they have. */
+struct bf_rt_layout {
+	size_t size;
+	const struct bf_rt_member {
+		uint16_t at, attribute;
+	} * ints, *sizes;
+	size_t int_count, size_count;
+};
+
+/* cudaPointerAttributes; what follows in CUDA 13 is reserved. */
+struct bf_rt_pointer {
+	int type, device;
+	void *device_at, *host_at;
+};
+
 /* Of all calls: what it returns is the thread's last error, too, if it is one. */
 int bf_rt_done(int error);
 
@@ -55,6 +70,10 @@ int bf_rt_device(void);
 int bf_rt_kernel(const void *stub, CUfunction *out);
 /* The variable that a host one stands for. */
 int bf_rt_symbol(const void *host, CUdeviceptr *at, size_t *size);
+/* For what differs between versions (version_12.c, version_13.c). */
+int bf_rt_properties(void *out, const struct bf_rt_layout *l, int device);
+int bf_rt_pointer(struct bf_rt_pointer *out, const void *p);
+
 /* The function that stands for a kernel, or the kernel. */
 const void *bf_rt_stub(CUfunction f);
 

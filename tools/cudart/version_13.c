@@ -1,4 +1,7 @@
-/* Calls about graphs whose parameters changed with CUDA 13: edges have data. */
+/* What CUDA 13 has otherwise than CUDA 12: layouts, locations instead of devices, data of edges. */
+#include <string.h>
+
+#include "sim/compiler.h"
 #include "tools/cudart/runtime.h"
 
 #define ENTERED(call)                                                                                                  \
@@ -7,6 +10,67 @@
                                                                                                                        \
 		return bf_rt_done(entered ? entered : (call));                                                         \
 	} while (0)
+
+BF_CU_API int cudaRuntimeGetVersion(int *version)
+{
+	if (!version)
+		return bf_rt_done(BF_CU_INVALID_VALUE);
+	*version = 13000;
+	return 0;
+}
+
+/* ---- devices and memory ---- */
+
+static const struct bf_rt_member ints[] = {
+	{ 304, 12 },  { 308, 10 },  { 320, 1 },   { 324, 2 },   { 328, 3 },   { 332, 4 },   { 336, 5 },   { 340, 6 },
+	{ 344, 7 },   { 360, 75 },  { 364, 76 },  { 384, 16 },  { 388, 18 },  { 392, 19 },  { 560, 31 },  { 564, 32 },
+	{ 568, 33 },  { 572, 34 },  { 576, 50 },  { 580, 35 },  { 584, 40 },  { 588, 41 },  { 592, 37 },  { 596, 38 },
+	{ 600, 108 }, { 604, 39 },  { 608, 78 },  { 612, 79 },  { 616, 80 },  { 632, 82 },  { 636, 83 },  { 640, 84 },
+	{ 644, 85 },  { 648, 86 },  { 652, 88 },  { 656, 89 },  { 660, 90 },  { 664, 91 },  { 668, 95 },  { 680, 100 },
+	{ 684, 101 }, { 688, 106 }, { 692, 109 }, { 704, 99 },  { 708, 112 }, { 712, 113 }, { 716, 114 }, { 720, 115 },
+	{ 724, 116 }, { 728, 117 }, { 732, 118 }, { 736, 119 }, { 740, 121 }, { 744, 125 }, { 748, 120 }, { 752, 129 },
+	{ 756, 130 }, { 760, 131 }, { 764, 133 }, { 768, 134 }, { 772, 139 }, { 776, 140 }, { 780, 143 },
+};
+
+static const struct bf_rt_member sizes[] = {
+	{ 296, 8 }, { 312, 11 }, { 352, 9 }, { 368, 14 }, { 376, 51 }, { 624, 81 }, { 672, 97 }, { 696, 111 },
+};
+
+BF_CU_API int cudaGetDeviceProperties(void *out, int device)
+{
+	static const struct bf_rt_layout layout = { .size = 1008,
+						    .ints = ints,
+						    .sizes = sizes,
+						    .int_count = BF_ARRAY_LEN(ints),
+						    .size_count = BF_ARRAY_LEN(sizes) };
+
+	return bf_rt_properties(out, &layout, device);
+}
+
+BF_CU_API int cudaPointerGetAttributes(void *out, const void *p)
+{
+	struct bf_rt_pointer is;
+	const int rc = out ? bf_rt_pointer(&is, p) : bf_rt_done(BF_CU_INVALID_VALUE);
+
+	if (rc)
+		return rc;
+	memset(out, 0, sizeof(is) + 8 * sizeof(long));
+	memcpy(out, &is, sizeof(is));
+	return 0;
+}
+
+BF_CU_API int cudaMemAdvise(const void *p, size_t size, int advice, struct bf_cu_location where)
+{
+	ENTERED(cuMemAdvise_v2((uintptr_t)p, size, advice, where));
+}
+
+BF_CU_API int cudaMemPrefetchAsync(const void *p, size_t size, struct bf_cu_location where, unsigned flags,
+				   CUstream stream)
+{
+	ENTERED(cuMemPrefetchAsync_v2((uintptr_t)p, size, where, flags, stream));
+}
+
+/* ---- graphs ---- */
 
 BF_CU_API int cudaGraphGetEdges(CUgraph g, CUgraphNode *from, CUgraphNode *to, void *edges, size_t *count)
 {

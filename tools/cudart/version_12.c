@@ -1,0 +1,186 @@
+/*
+ * What CUDA 12 has otherwise than CUDA 13: layouts, devices instead of locations, and calls of which newer ones, with
+ * data of edges, have a name of their own (_v2, _v3). By driver_types.h and cuda_runtime_api.h of CUDA 12.6.
+ */
+#include <string.h>
+
+#include "sim/compiler.h"
+#include "tools/cudart/runtime.h"
+
+#define ENTERED(call)                                                                                                  \
+	do {                                                                                                           \
+		const int entered = bf_rt_enter();                                                                     \
+                                                                                                                       \
+		return bf_rt_done(entered ? entered : (call));                                                         \
+	} while (0)
+
+BF_CU_API int cudaRuntimeGetVersion(int *version)
+{
+	if (!version)
+		return bf_rt_done(BF_CU_INVALID_VALUE);
+	*version = 12060;
+	return 0;
+}
+
+/* ---- devices and memory ---- */
+
+static const struct bf_rt_member ints[] = {
+	{ 304, 12 },  { 308, 10 },  { 320, 1 },   { 324, 2 },   { 328, 3 },   { 332, 4 },   { 336, 5 },   { 340, 6 },
+	{ 344, 7 },   { 348, 13 },  { 360, 75 },  { 364, 76 },  { 384, 15 },  { 388, 16 },  { 392, 17 },  { 396, 18 },
+	{ 400, 19 },  { 404, 20 },  { 576, 31 },  { 580, 32 },  { 584, 33 },  { 588, 34 },  { 592, 50 },  { 596, 35 },
+	{ 600, 40 },  { 604, 41 },  { 608, 36 },  { 612, 37 },  { 616, 38 },  { 620, 108 }, { 624, 39 },  { 628, 78 },
+	{ 632, 79 },  { 636, 80 },  { 648, 82 },  { 652, 83 },  { 656, 84 },  { 660, 85 },  { 664, 86 },  { 668, 87 },
+	{ 672, 88 },  { 676, 89 },  { 680, 90 },  { 684, 91 },  { 688, 95 },  { 704, 100 }, { 708, 101 }, { 712, 106 },
+	{ 716, 109 }, { 728, 99 },  { 732, 112 }, { 736, 113 }, { 740, 114 }, { 744, 115 }, { 748, 116 }, { 752, 117 },
+	{ 756, 118 }, { 760, 119 }, { 764, 121 }, { 768, 125 }, { 772, 120 }, { 776, 129 }
+};
+
+static const struct bf_rt_member sizes[] = { { 296, 8 },  { 312, 11 }, { 352, 9 },  { 368, 14 },
+					     { 376, 51 }, { 640, 81 }, { 696, 97 }, { 720, 111 } };
+
+BF_CU_API int cudaGetDeviceProperties_v2(void *out, int device)
+{
+	static const struct bf_rt_layout layout = { .size = 1032,
+						    .ints = ints,
+						    .sizes = sizes,
+						    .int_count = BF_ARRAY_LEN(ints),
+						    .size_count = BF_ARRAY_LEN(sizes) };
+
+	return bf_rt_properties(out, &layout, device);
+}
+
+/* What programs of CUDA 11 ask: another layout. */
+BF_CU_API int cudaGetDeviceProperties(void *out, int device)
+{
+	(void)out;
+	(void)device;
+	return bf_rt_done(bf_cu_unsupported("cudaGetDeviceProperties of CUDA 11"));
+}
+
+BF_CU_API int cudaPointerGetAttributes(struct bf_rt_pointer *out, const void *p)
+{
+	return bf_rt_pointer(out, p);
+}
+
+BF_CU_API int cudaMemAdvise(const void *p, size_t size, int advice, int device)
+{
+	ENTERED(cuMemAdvise((uintptr_t)p, size, advice, device));
+}
+
+BF_CU_API int cudaMemAdvise_v2(const void *p, size_t size, int advice, struct bf_cu_location where)
+{
+	ENTERED(cuMemAdvise_v2((uintptr_t)p, size, advice, where));
+}
+
+BF_CU_API int cudaMemPrefetchAsync(const void *p, size_t size, int device, CUstream stream)
+{
+	ENTERED(cuMemPrefetchAsync((uintptr_t)p, size, device, stream));
+}
+
+BF_CU_API int cudaMemPrefetchAsync_v2(const void *p, size_t size, struct bf_cu_location where, unsigned flags,
+				      CUstream stream)
+{
+	ENTERED(cuMemPrefetchAsync_v2((uintptr_t)p, size, where, flags, stream));
+}
+
+/* ---- graphs ---- */
+
+BF_CU_API int cudaGraphGetEdges(CUgraph g, CUgraphNode *from, CUgraphNode *to, size_t *count)
+{
+	ENTERED(cuGraphGetEdges(g, from, to, count));
+}
+
+BF_CU_API int cudaGraphGetEdges_v2(CUgraph g, CUgraphNode *from, CUgraphNode *to, void *edges, size_t *count)
+{
+	ENTERED(cuGraphGetEdges_v2(g, from, to, edges, count));
+}
+
+BF_CU_API int cudaGraphNodeGetDependencies(CUgraphNode n, CUgraphNode *nodes, size_t *count)
+{
+	ENTERED(cuGraphNodeGetDependencies(n, nodes, count));
+}
+
+BF_CU_API int cudaGraphNodeGetDependencies_v2(CUgraphNode n, CUgraphNode *nodes, void *edges, size_t *count)
+{
+	ENTERED(cuGraphNodeGetDependencies_v2(n, nodes, edges, count));
+}
+
+BF_CU_API int cudaGraphNodeGetDependentNodes(CUgraphNode n, CUgraphNode *nodes, size_t *count)
+{
+	ENTERED(cuGraphNodeGetDependentNodes(n, nodes, count));
+}
+
+BF_CU_API int cudaGraphNodeGetDependentNodes_v2(CUgraphNode n, CUgraphNode *nodes, void *edges, size_t *count)
+{
+	ENTERED(cuGraphNodeGetDependentNodes_v2(n, nodes, edges, count));
+}
+
+BF_CU_API int cudaGraphAddDependencies(CUgraph g, const CUgraphNode *from, const CUgraphNode *to, size_t count)
+{
+	ENTERED(cuGraphAddDependencies(g, from, to, count));
+}
+
+BF_CU_API int cudaGraphAddDependencies_v2(CUgraph g, const CUgraphNode *from, const CUgraphNode *to, const void *edges,
+					  size_t count)
+{
+	ENTERED(cuGraphAddDependencies_v2(g, from, to, edges, count));
+}
+
+BF_CU_API int cudaGraphRemoveDependencies(CUgraph g, const CUgraphNode *from, const CUgraphNode *to, size_t count)
+{
+	ENTERED(cuGraphRemoveDependencies(g, from, to, count));
+}
+
+BF_CU_API int cudaGraphRemoveDependencies_v2(CUgraph g, const CUgraphNode *from, const CUgraphNode *to,
+					     const void *edges, size_t count)
+{
+	ENTERED(cuGraphRemoveDependencies_v2(g, from, to, edges, count));
+}
+
+BF_CU_API int cudaGraphAddNode(CUgraphNode *out, CUgraph g, const CUgraphNode *from, size_t count, void *params)
+{
+	return bf_rt_add_node(out, g, from, count, params);
+}
+
+BF_CU_API int cudaGraphAddNode_v2(CUgraphNode *out, CUgraph g, const CUgraphNode *from, const void *edges, size_t count,
+				  void *params)
+{
+	(void)edges;
+	return bf_rt_add_node(out, g, from, count, params);
+}
+
+BF_CU_API int cudaGraphInstantiate(CUgraphExec *out, CUgraph g, unsigned long long flags)
+{
+	ENTERED(cuGraphInstantiateWithFlags(out, g, flags));
+}
+
+BF_CU_API int cudaGraphExecUpdate(CUgraphExec e, CUgraph g, struct bf_cu_update *info)
+{
+	ENTERED(cuGraphExecUpdate_v2(e, g, info));
+}
+
+/* Each also where stream 0 is the thread's own. */
+#define BOTH(name, params, call)                                                                                       \
+	BF_CU_API int name params                                                                                      \
+	{                                                                                                              \
+		ENTERED(call);                                                                                         \
+	}                                                                                                              \
+	BF_CU_API int name##_ptsz params                                                                               \
+	{                                                                                                              \
+		s = s ? s : BF_CU_STREAM_THREAD;                                                                       \
+		ENTERED(call);                                                                                         \
+	}
+
+BOTH(cudaStreamGetCaptureInfo, (CUstream s, int *status, uint64_t *id), cuStreamGetCaptureInfo(s, status, id))
+BOTH(cudaStreamGetCaptureInfo_v2,
+     (CUstream s, int *status, uint64_t *id, CUgraph *graph, const CUgraphNode **nodes, size_t *count),
+     cuStreamGetCaptureInfo_v2(s, status, id, graph, nodes, count))
+BOTH(cudaStreamGetCaptureInfo_v3,
+     (CUstream s, int *status, uint64_t *id, CUgraph *graph, const CUgraphNode **nodes, const void **edges,
+      size_t *count),
+     cuStreamGetCaptureInfo_v3(s, status, id, graph, nodes, edges, count))
+BOTH(cudaStreamUpdateCaptureDependencies, (CUstream s, const CUgraphNode *nodes, size_t count, unsigned flags),
+     cuStreamUpdateCaptureDependencies(s, nodes, count, flags))
+BOTH(cudaStreamUpdateCaptureDependencies_v2,
+     (CUstream s, const CUgraphNode *nodes, const void *edges, size_t count, unsigned flags),
+     cuStreamUpdateCaptureDependencies_v2(s, nodes, edges, count, flags))
