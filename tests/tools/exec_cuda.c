@@ -290,7 +290,8 @@ static void test_layouts(int version)
 		size_t size, processors, cluster, pointer;
 	} is = version == 12 ? (__typeof__(is)){ "cudaGetDeviceProperties_v2", 1032, 388, 772, 24 }
 			     : (__typeof__(is)){ "cudaGetDeviceProperties", 1008, 384, 748, 88 };
-	int (*properties)(void *, int), (*attributes)(void *, const void *), (*number)(int *), value;
+	int (*properties)(void *, int), (*attributes)(void *, const void *), (*number)(int *), (*get)(int *, int, int);
+	int value, processors = 0;
 	void *found = dlsym(cuda.library, is.name), *p;
 	uint8_t bytes[1100];
 
@@ -300,11 +301,14 @@ static void test_layouts(int version)
 	memcpy(&attributes, &found, sizeof(found));
 	found = dlsym(cuda.library, "cudaRuntimeGetVersion");
 	memcpy(&number, &found, sizeof(found));
+	found = dlsym(cuda.library, "cudaDeviceGetAttribute");
+	memcpy(&get, &found, sizeof(found));
+	NEED(!get(&processors, 16, 0) && processors > 0, "cudaDeviceGetAttribute");
 	NEED(!number(&value) && value / 1000 == version, "cudaRuntimeGetVersion");
 	memset(bytes, 0x5a, sizeof(bytes));
 	NEED(!properties(bytes, 0) && !strncmp((char *)bytes, "Belfry", 6), "the name");
 	memcpy(&value, bytes + is.processors, sizeof(value));
-	NEED(value == 132 || value == 188, "multiProcessorCount");
+	NEED(value == processors, "multiProcessorCount");
 	memcpy(&value, bytes + is.cluster, sizeof(value));
 	NEED(value == 1 && !bytes[is.size - 1] && bytes[is.size] == 0x5a, "clusterLaunch, and the end");
 	NEED(!cuda.allocate(&p, 64), "cudaMalloc");
