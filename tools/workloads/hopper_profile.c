@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "sim/spell.h"
-
-#define FILE_MAX (1u << 20)
+#include "traces/container/json_line.h"
+#include "traces/container/text.h"
 
 static int set_field(struct bf_hopper_profile *p, const char *name, size_t len, uint64_t value, struct bf_error *err)
 {
@@ -60,135 +60,81 @@ static int from_base(const char *name, size_t len, struct bf_hopper_profile *out
 	return 0;
 }
 
-/* ---- a flat JSON object ---- */
+/* ---- a file: a flat JSON object ---- */
 
-struct reader {
-	const char *at, *end, *start;
-	uint32_t said; /* members that say something */
-	struct bf_error *err;
-};
-
-static int bad(const struct reader *r, const char *what)
+static int text_of(struct bf_json_line *l, const char *member, char *out, size_t cap)
 {
-	return bf_fail(r->err, -EINVAL, "at byte %td: %s", r->at - r->start, what);
+	const struct bf_json_member *m = bf_json_line_find(l, member);
+	int64_t len = 0;
+
+	*out = '\0';
+	if (m)
+		len = bf_json_line_text(l, m, member, out, cap);
+	if (len == -E2BIG)
+		return bf_json_line_fail(l, m, member, "is too long");
+	return len < 0 ? (int)len : 0;
 }
 
-static void skip_space(struct reader *r)
+/* Texts other than "profile" and "base" are remarks. */
+static int fields_of(struct bf_json_line *l, const char *base, struct bf_hopper_profile *out)
 {
-	while (r->at < r->end && isspace((unsigned char)*r->at))
-		r->at++;
-}
+	bool says = *base;
+	int rc = *base ? from_base(base, strlen(base), out, l->err) : 0;
 
-static bool take(struct reader *r, char c)
-{
-	skip_space(r);
-	if (r->at == r->end || *r->at != c)
-		return false;
-	r->at++;
-	return true;
-}
+	for (unsigned i = 0; !rc && i < l->count; i++) {
+		const struct bf_json_member *m = &l->members[i];
+		char name[64];
+		uint64_t value;
 
-/* A text without escapes: names need none. */
-static int take_text(struct reader *r, const char **text, size_t *len)
-{
-	if (!take(r, '"'))
-		return bad(r, "expected a text");
-	*text = r->at;
-	while (r->at < r->end && *r->at != '"' && *r->at != '\\' && *r->at != '\n')
-		r->at++;
-	*len = (size_t)(r->at - *text);
-	return take(r, '"') ? 0 : bad(r, "a text that does not end, or has an escape");
-}
-
-static int take_number(struct reader *r, uint64_t *value)
-{
-	skip_space(r);
-	if (r->at == r->end || !isdigit((unsigned char)*r->at))
-		return bad(r, "expected a number without sign or fraction");
-	for (*value = 0; r->at < r->end && isdigit((unsigned char)*r->at); r->at++) {
-		if (*value > UINT32_MAX)
-			return bad(r, "the number is too large");
-		*value = *value * 10 + (uint64_t)(*r->at - '0');
+		if (m->token == BF_JSON_STRING)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)m->name_len, m->name);
+		rc = bf_json_line_integer(l, m, name, BF_JSON_DECIMAL, UINT32_MAX, &value);
+		if (!rc)
+			rc = set_field(out, m->name, m->name_len, value, l->err);
+		says = true;
 	}
-	return 0;
+	if (!rc && !says)
+		rc = bf_fail(l->err, -EINVAL, "a profile names its base or a field, and this has neither");
+	return rc;
 }
 
-/* Members "profile" and "base" are texts; in the first pass only they count, in the second only the others. */
-static int take_member(struct reader *r, bool second, char name[BF_HOPPER_PROFILE_NAME], struct bf_hopper_profile *out)
+static int from_text(const char *text, size_t len, const char *path, char name[BF_HOPPER_PROFILE_NAME],
+		     struct bf_hopper_profile *out, struct bf_error *err)
 {
-	const char *key, *text;
-	size_t key_len, len;
-	uint64_t value = 0;
-	int rc = take_text(r, &key, &key_len);
+	struct bf_json_line l = { .start = text, .p = text, .end = text + len, .number = 1, .err = err };
+	char base[BF_HOPPER_PROFILE_NAME];
+	int rc = bf_json_line_scan(&l);
 
-	if (rc)
-		return rc;
-	if (!take(r, ':'))
-		return bad(r, "expected a colon");
-	skip_space(r);
-	if (r->at < r->end && *r->at == '"') {
-		rc = take_text(r, &text, &len);
-		if (rc || second)
-			return rc;
-		if (key_len == 7 && memcmp(key, "profile", 7) == 0)
-			snprintf(name, BF_HOPPER_PROFILE_NAME, "%.*s", (int)len, text);
-		else if (key_len == 4 && memcmp(key, "base", 4) == 0 && ++r->said)
-			rc = from_base(text, len, out, r->err);
-		return rc; /* other texts are remarks */
-	}
-	r->said++;
-	rc = take_number(r, &value);
-	return rc || !second ? rc : set_field(out, key, key_len, value, r->err);
-}
-
-static int read_object(struct reader *r, bool second, char name[BF_HOPPER_PROFILE_NAME], struct bf_hopper_profile *out)
-{
-	int rc;
-
-	r->at = r->start;
-	if (!take(r, '{'))
-		return bad(r, "expected an object");
-	if (!take(r, '}')) {
-		do {
-			rc = take_member(r, second, name, out);
-			if (rc)
-				return rc;
-		} while (take(r, ','));
-		if (!take(r, '}'))
-			return bad(r, "expected a comma or the object's end");
-	}
-	skip_space(r);
-	if (!r->said)
-		return bad(r, "a profile names its base or a field, and this has neither");
-	return r->at == r->end ? 0 : bad(r, "something follows the object");
+	*out = bf_hopper_h200;
+	if (!rc)
+		rc = text_of(&l, "profile", name, BF_HOPPER_PROFILE_NAME);
+	if (!rc && !*name)
+		snprintf(name, BF_HOPPER_PROFILE_NAME, "%s", path);
+	if (!rc)
+		rc = text_of(&l, "base", base, sizeof(base));
+	return rc ? rc : fields_of(&l, base, out);
 }
 
 static int from_file(const char *path, char name[BF_HOPPER_PROFILE_NAME], struct bf_hopper_profile *out,
 		     struct bf_error *err)
 {
 	FILE *f = fopen(path, "rb");
-	char *text = f ? malloc(FILE_MAX) : NULL;
-	struct reader r = { .start = text, .err = err };
-	const size_t len = text ? fread(text, 1, FILE_MAX, f) : 0;
 	struct bf_error why = { 0 };
+	char *text = NULL;
+	size_t len;
 	int rc;
 
-	if (!f || !text || ferror(f)) {
-		rc = bf_fail(err, f ? -ENOMEM : -errno, "cannot read \"%s\": %s", path, strerror(errno));
-	} else {
-		*out = bf_hopper_h200;
-		snprintf(name, BF_HOPPER_PROFILE_NAME, "%s", path);
-		r.end = text + len;
-		r.err = &why;
-		rc = len == FILE_MAX ? bad(&r, "too long for a profile") : read_object(&r, false, name, out);
-		if (!rc)
-			rc = read_object(&r, true, name, out);
+	if (!f)
+		return bf_fail(err, -errno, "cannot read \"%s\": %s", path, strerror(errno));
+	rc = bf_text_whole(f, path, &text, &len, err);
+	fclose(f);
+	if (!rc) {
+		rc = from_text(text, len, path, name, out, &why);
 		if (rc)
 			bf_fail(err, rc, "%s: %s", path, why.text);
 	}
 	free(text);
-	if (f)
-		fclose(f);
 	return rc;
 }
 

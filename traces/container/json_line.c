@@ -8,15 +8,29 @@
 
 #define MAX_DEPTH 32
 
+/* The line of a place in the text, and its column. An object of a file of its own may stand on several lines. */
+static uint32_t line_of(const struct bf_json_line *l, const char *where, size_t *column)
+{
+	const char *begin = l->start;
+	uint32_t number = l->number;
+
+	for (const char *p; (p = memchr(begin, '\n', (size_t)(where - begin))) != NULL; begin = p + 1)
+		number++;
+	*column = (size_t)(where - begin) + 1;
+	return number;
+}
+
 static int fail_at(struct bf_json_line *l, const char *where, const char *what)
 {
-	return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: %s", l->number, (size_t)(where - l->start) + 1,
-		       what);
+	size_t column;
+	const uint32_t number = line_of(l, where, &column);
+
+	return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: %s", number, column, what);
 }
 
 static void skip_space(struct bf_json_line *l)
 {
-	while (l->p < l->end && (*l->p == ' ' || *l->p == '\t' || *l->p == '\r'))
+	while (l->p < l->end && (*l->p == ' ' || *l->p == '\t' || *l->p == '\r' || *l->p == '\n'))
 		l->p++;
 }
 
@@ -43,7 +57,7 @@ static int scan_word(struct bf_json_line *l)
 {
 	const char *first = l->p;
 
-	while (l->p < l->end && !strchr(",]} \t\r", *l->p))
+	while (l->p < l->end && !strchr(",]} \t\r\n", *l->p))
 		l->p++;
 	size_t n = (size_t)(l->p - first);
 	if ((n == 4 && (memcmp(first, "true", 4) == 0 || memcmp(first, "null", 4) == 0)) ||
@@ -203,8 +217,10 @@ bool bf_json_line_blank(struct bf_json_line *l)
 
 int bf_json_line_fail(struct bf_json_line *l, const struct bf_json_member *m, const char *name, const char *what)
 {
-	return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: field \"%s\" %s", l->number,
-		       (size_t)(m->value - l->start) + 1, name, what);
+	size_t column;
+	const uint32_t number = line_of(l, m->value, &column);
+
+	return bf_fail(l->err, -EBADMSG, "line %" PRIu32 ", column %zu: field \"%s\" %s", number, column, name, what);
 }
 
 int bf_json_line_integer(struct bf_json_line *l, const struct bf_json_member *m, const char *name,

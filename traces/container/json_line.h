@@ -1,7 +1,7 @@
 /*
- * One line of JSON Lines, as far as captures and vectors need it: the members of an object as spans of the text, nested
- * values stepped over (RFC 8259). No allocation; hostile text is safe. Messages name line and column.
- * One thread per line.
+ * One line of JSON Lines, as far as captures and vectors need it, or an object of a file of its own: its members as
+ * spans of the text, nested values stepped over (RFC 8259). No allocation and no library; hostile text is safe.
+ * Messages name line and column. One thread per line.
  */
 #ifndef BELFRY_TRACES_CONTAINER_JSON_LINE_H
 #define BELFRY_TRACES_CONTAINER_JSON_LINE_H

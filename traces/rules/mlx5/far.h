@@ -11,7 +11,7 @@ void bf_mlx5_note_answer(struct bf_mlx5_queue *q, const struct bf_seen *e);
 struct bf_rule_queue *bf_mlx5_far(struct bf_rules *r, const struct bf_rule_queue *queue);
 
 /* Adds where the set-up of both ends of a connection disagrees. */
-void bf_mlx5_compare(struct bf_finding *f, const struct bf_rule_queue *mine, const struct bf_rule_queue *theirs);
+void bf_mlx5_compare(struct bf_finding *f, const struct bf_rule_queue *queue, const struct bf_rule_queue *far);
 
 /* Adds to a finding about a requester's error what the other end recorded, and where both sides disagree. */
 void bf_mlx5_say_far(struct bf_rules *r, struct bf_finding *f, struct bf_rule_queue *queue);

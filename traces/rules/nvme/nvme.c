@@ -397,8 +397,7 @@ static bool unannounced(const struct bf_nvme_rule_queue *q)
 static enum bf_nvme_rule_stuck why_stuck(struct bf_rules *r, const struct bf_nvme_rule_run *run,
 					 struct bf_nvme_rule_queue *q, const struct bf_seen *e)
 {
-	const struct bf_nvme_rule_slot *head = bf_nvme_rule_slot(q, e->nvm_timeout.cq_head);
-	const struct bf_nvme_rule_slot *rung = bf_nvme_rule_slot(q, e->nvm_timeout.sq_rung);
+	const struct bf_nvme_rule_slot *head, *rung;
 
 	if (e->nvm_timeout.sq_tail != e->nvm_timeout.sq_rung)
 		return BF_NVME_RULE_STUCK_NOT_RUNG;
@@ -406,7 +405,6 @@ static enum bf_nvme_rule_stuck why_stuck(struct bf_rules *r, const struct bf_nvm
 		return BF_NVME_RULE_STUCK_CQ_NOT_RUNG;
 	if (q->shadow_only && (!q->ntails || q->tails[0] != e->nvm_timeout.sq_rung))
 		return BF_NVME_RULE_STUCK_SHADOW;
-	/* Growing the table for one slot may have moved the other. */
 	head = bf_nvme_rule_slot(q, e->nvm_timeout.cq_head);
 	if (head && head->posted && head->posted_phase == e->nvm_timeout.cq_phase)
 		return run->stale && run->stale_from == 1                     ? BF_NVME_RULE_STUCK_L2
@@ -420,6 +418,7 @@ static enum bf_nvme_rule_stuck why_stuck(struct bf_rules *r, const struct bf_nvm
 	/* Where the controller owes nothing, its answers lie where this driver does not look. */
 	if (!q->in_flight && q->fetches)
 		return BF_NVME_RULE_STUCK_UNSEEN;
+	rung = bf_nvme_rule_slot(q, e->nvm_timeout.sq_rung); /* here: it may move the other slot */
 	return rung && rung->rung ? BF_NVME_RULE_STUCK_NO_ANSWER : BF_NVME_RULE_STUCK_DOORBELL;
 }
 
