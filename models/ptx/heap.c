@@ -42,6 +42,19 @@ static struct bf_ptx_heap *heap_of(struct bf_ptx_device *d)
 	return h;
 }
 
+int bf_ptx_device_set_heap(struct bf_ptx_device *d, uint64_t bytes)
+{
+	if (d->heap)
+		return d->heap->region->size == bytes ? 0 : -EBUSY;
+	d->opts.heap_bytes = bytes;
+	return 0;
+}
+
+void bf_ptx_device_set_stack(struct bf_ptx_device *d, uint32_t bytes)
+{
+	d->opts.stack_bytes = bytes;
+}
+
 uint64_t bf_ptx_malloc(struct bf_ptx_device *d, uint64_t bytes)
 {
 	struct bf_ptx_heap *h = heap_of(d);

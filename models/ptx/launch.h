@@ -65,6 +65,13 @@ void bf_ptx_device_destroy(struct bf_ptx_device *d);
 /* A region of the space is about to go: running warps ask for it anew, and what they find is nobody's memory. */
 void bf_ptx_device_forget(struct bf_ptx_device *d, const struct bf_region *region);
 
+/*
+ * Bytes of the heap and of a thread's stack, for kernels that are launched from now on. -EBUSY: a kernel has taken
+ * memory of the heap already, which stays as it is.
+ */
+int bf_ptx_device_set_heap(struct bf_ptx_device *d, uint64_t bytes);
+void bf_ptx_device_set_stack(struct bf_ptx_device *d, uint32_t bytes);
+
 /* Text of one module. */
 struct bf_ptx_source {
 	const char *name; /* for messages; copied */

@@ -1,6 +1,7 @@
 #!/bin/sh
 # NCCL under `belfry exec --gpu`, built from its public source with the shared runtime: tests/long/cuda/nccl_sums.cu
-# compares each result with what the sum must be. Two ranks over NET/IB, then four. NCCL_HOME is the build folder; the
+# compares each result with what the sum must be. Two ranks over NET/IB, then with GPUDirect RDMA, shared memory, and
+# the peer's memory; then four ranks. NCCL_HOME is the build folder; the
 # functions that the test needs are built with
 #
 #	make src.build BUILDDIR=$NCCL_HOME CUDARTLIB="cudart -lcudadevrt" \
@@ -53,4 +54,21 @@ for NCCL_PROTO in LL LL128 SIMPLE; do
 done
 unset NCCL_PROTO
 run 4 1000
+# How ranks reach each other is in NCCL's own words.
+reached() {
+	grep -q " via $1" "$work/out" || {
+		cat "$work/out"
+		echo "not by $1"
+		exit 1
+	}
+}
+export NCCL_DEBUG=INFO
+NCCL_NET_GDR_LEVEL=SYS run 2 3000
+reached 'NET/IB/0/GDRDMA'
+unset NCCL_SHM_DISABLE
+run 2 3001
+reached SHM
+unset NCCL_P2P_DISABLE
+run 2 3002
+reached P2P/CUMEM
 echo 'ok exec_nccl'

@@ -65,6 +65,7 @@ static struct {
 	int (*begin)(void *, int), (*end)(void *, void **), (*capturing)(void *, int *), (*mode)(int *);
 	int (*object)(void **, void *, void (*)(void *), unsigned, unsigned);
 	int (*give)(void *, void *, unsigned, unsigned);
+	int (*limit)(int, size_t), (*get_limit)(size_t *, int), (*attribute)(int *, int, void *);
 } cu;
 
 static void load(void)
@@ -113,6 +114,9 @@ static void load(void)
 		{ "cuThreadExchangeStreamCaptureMode", &cu.mode },
 		{ "cuUserObjectCreate", &cu.object },
 		{ "cuGraphRetainUserObject", &cu.give },
+		{ "cuCtxSetLimit", &cu.limit },
+		{ "cuCtxGetLimit", &cu.get_limit },
+		{ "cuFuncGetAttribute", &cu.attribute },
 	};
 	void *library = dlopen("libcuda.so.1", RTLD_NOW), *context;
 
@@ -284,19 +288,49 @@ static void test_refused(void)
 	NEED(!cu.launch(good, 1, 1, 1, 32, 1, 1, 0, one, NULL, NULL) && !cu.all(), "another kernel of the module");
 }
 
+/* A heap of more than the usual 8 MiB, and what a kernel has of local memory. */
+static void test_limits(void)
+{
+	static const char ptx[] =
+	    ".version 8.0\n.target sm_90\n.address_size 64\n"
+	    ".extern .func (.param .b64 at) malloc(.param .b64 size);\n"
+	    ".visible .entry take(.param .u64 out, .param .u64 bytes)\n{\n"
+	    "	.local .align 8 .b8 mine[200];\n	.reg .b64 %rd<6>;\n"
+	    "	ld.param.u64 %rd1, [out];\n	ld.param.u64 %rd2, [bytes];\n"
+	    "	mov.u64 %rd4, mine;\n	st.local.u64 [%rd4], %rd2;\n	ld.local.u64 %rd5, [%rd4];\n"
+	    "	{\n	.param .b64 size;\n	st.param.b64 [size], %rd5;\n	.param .b64 at;\n"
+	    "	call.uni (at), malloc, (size);\n	ld.param.b64 %rd3, [at];\n	}\n"
+	    "	st.global.u64 [%rd1], %rd3;\n	ret;\n}\n";
+	uint64_t bytes = 32u << 20, at = 0;
+	void *args[] = { &word, &bytes }, *module, *take;
+	size_t size;
+	int local;
+
+	NEED(!cu.limit(2, 64u << 20) && !cu.get_limit(&size, 2) && size == 64u << 20, "the heap's limit");
+	NEED(!cu.load(&module, ptx) && !cu.get(&take, module, "take"), "the kernel");
+	NEED(!cu.attribute(&local, 3, take) && local >= 200, "local bytes");
+	NEED(!cu.launch(take, 1, 1, 1, 1, 1, 1, 0, one, args, NULL) && !cu.wait(one) && !cu.read(&at, word, 8) && at,
+	     "memory of the heap");
+	bytes = 40u << 20;
+	NEED(!cu.launch(take, 1, 1, 1, 1, 1, 1, 0, one, args, NULL) && !cu.wait(one) && !cu.read(&at, word, 8) && !at,
+	     "more than the heap has");
+	NEED(cu.limit(2, 128u << 20) == 1 && !cu.limit(0, 65536), "limits afterwards");
+}
+
 int main(void)
 {
 	void *module;
 
 	load();
 	NEED(!cu.load(&module, step_ptx) && !cu.get(&step, module, "step"), "the kernel");
-	NEED(!cu.allocate(&word, 4) && !cu.allocate(&other, 4), "memory");
+	NEED(!cu.allocate(&word, 8) && !cu.allocate(&other, 4), "memory");
 	NEED(!cu.stream(&one, 0) && !cu.stream(&two, 1), "streams");
 	test_edges();
 	test_changes();
 	test_capture();
 	test_errors();
 	test_refused();
+	test_limits();
 	puts("ok graphs");
 	return 0;
 }

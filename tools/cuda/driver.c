@@ -431,7 +431,12 @@ int cuCtxCreate_v2(CUcontext *out, unsigned flags, int device)
 
 int cuCtxCreate_v4(CUcontext *out, const void *params, unsigned flags, int device)
 {
-	return params ? bf_cu_unsupported("cuCtxCreate with parameters") : cuCtxCreate_v2(out, flags, device);
+	/* CUctxCreateParams: affinity and how many of it, graphics. Zeros ask for nothing. */
+	static const uint64_t nothing[3];
+
+	if (params && memcmp(params, nothing, sizeof(nothing)) != 0)
+		return bf_cu_unsupported("cuCtxCreate with parameters");
+	return cuCtxCreate_v2(out, flags, device);
 }
 
 int cuCtxDestroy_v2(CUcontext c)
@@ -594,17 +599,24 @@ int cuCtxGetLimit(size_t *value, int limit)
 	return BF_CU_OK;
 }
 
-/* They bound what the machine would take anyway, and take effect nowhere yet but in what is read back. */
+#define STACK_LEAST 16384u /* what the machine gives in any case */
+#define STACK_MOST (512u << 10)
+
+/* Stack and heap are the machine's; the others bound what it would take anyway. */
 int cuCtxSetLimit(int limit, size_t value)
 {
 	if (!current)
 		return BF_CU_INVALID_CONTEXT;
 	if (limit < 0 || limit > 8)
 		return BF_CU_INVALID_VALUE;
-	if (limit == 0 && value > 16384)
-		return bf_cu_unsupported("cuCtxSetLimit: a stack of more than 16 KiB");
-	if (limit == 2 && value > bf_cu.device[current->device].limit[2])
-		return bf_cu_unsupported("cuCtxSetLimit: a heap of more than 8 MiB");
+	if ((limit == 0 && value > STACK_MOST) || (limit == 2 && value > bf_cu.profile->memory))
+		return BF_CU_INVALID_VALUE;
+	if (limit == 0 &&
+	    bf_cu.machine->limits((uint32_t)current->device, 0, value < STACK_LEAST ? STACK_LEAST : (uint32_t)value))
+		return BF_CU_UNKNOWN;
+	/* A kernel has used the heap: CUDA takes no other size then, either. */
+	if (limit == 2 && bf_cu.machine->limits((uint32_t)current->device, value ? value : 1, 0))
+		return BF_CU_INVALID_VALUE;
 	bf_cu.device[current->device].limit[limit] = value;
 	return BF_CU_OK;
 }

@@ -278,6 +278,22 @@ int bf_engine_ptx_launch(struct bf_engine *e, uint32_t device, struct bf_ptx_lib
 	return rc;
 }
 
+int bf_engine_ptx_limits(struct bf_engine *e, uint32_t device, uint64_t heap, uint32_t stack)
+{
+	struct bf_engine_caller c;
+	int rc;
+
+	if (!bf_engine_call(e, &c))
+		return -EIO;
+	rc = open_gpus(e);
+	if (!rc && heap)
+		rc = bf_ptx_device_set_heap(e->ptx->device[device], heap);
+	if (!rc && stack)
+		bf_ptx_device_set_stack(e->ptx->device[device], stack);
+	bf_engine_return(e, &c);
+	return rc;
+}
+
 const struct bf_ptx_fault *bf_engine_ptx_fault(struct bf_engine *e, uint32_t device)
 {
 	return e->ptx ? bf_ptx_device_fault(e->ptx->device[device]) : NULL;

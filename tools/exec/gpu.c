@@ -73,6 +73,13 @@ static int launch(uint32_t device, struct bf_ptx_library *lib, const struct bf_p
 	return e ? bf_engine_ptx_launch(e, device, lib, l, why, cap) : -EIO;
 }
 
+static int limits(uint32_t device, uint64_t heap, uint32_t stack)
+{
+	struct bf_engine *e = bf_exec_running();
+
+	return e ? bf_engine_ptx_limits(e, device, heap, stack) : -EIO;
+}
+
 static const struct bf_ptx_fault *fault(uint32_t device)
 {
 	struct bf_engine *e = bf_exec_running();
@@ -114,6 +121,7 @@ const struct bf_exec_gpu_calls *belfry_exec_gpu(void)
 		.kernel = bf_ptx_library_kernel,
 		.param = bf_ptx_library_param,
 		.refusal = bf_ptx_library_refusal,
+		.limits = limits,
 		.fault = fault,
 		.wait = wait_for,
 		.printed = printed,

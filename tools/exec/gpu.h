@@ -22,7 +22,7 @@
 #define BF_EXEC_ENV_ORDERING "BELFRY_EXEC_ORDERING" /* of the GPUs: sc (default), tso, gpu, adversarial */
 
 #define BF_EXEC_GPUS_MAX 8u
-#define BF_EXEC_GPU_CALLS 2u /* the table's version */
+#define BF_EXEC_GPU_CALLS 3u /* the table's version */
 
 struct bf_exec_gpu_profile {
 	const char *name, *title; /* as on the command line; what programs see */
@@ -80,6 +80,9 @@ struct bf_exec_gpu_calls {
 	int (*param)(const struct bf_ptx_library *lib, const char *kernel, uint32_t index, uint32_t *offset,
 		     uint32_t *size);
 	int (*refusal)(const struct bf_ptx_library *lib, const char *kernel, char *why, size_t cap);
+
+	/* As bf_ptx_device_set_heap() and _set_stack(); 0: as it is. */
+	int (*limits)(uint32_t device, uint64_t heap, uint32_t stack);
 
 	/* Why a device died, or NULL; it runs nothing any more. */
 	const struct bf_ptx_fault *(*fault)(uint32_t device);
