@@ -103,6 +103,9 @@ static uint8_t qp_resources(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	if (srqn && !qp->srq)
 		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "srqn 0x%x: there is no such shared receive queue",
 				      srqn);
+	/* Who never receives need not say where to: GPUNetIO's queue pairs have number 0 there. */
+	if (!qp->recv_cq && !BF_MLX5_GET(qpc, BF_QPC_CQN_RCV) && !qp->has_rq && !qp->srq)
+		qp->recv_cq = qp->send_cq;
 	if (!qp->send_cq || !qp->recv_cq)
 		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "%s 0x%x: there is no such completion queue",
 				      qp->send_cq ? "cqn_rcv" : "cqn_snd",
@@ -266,7 +269,7 @@ uint8_t bf_mlx5_cmd_query_qp(struct bf_mlx5_mail *m)
 	bf_mlx5_unpack(qp->context, qpc, BF_QPC_LEN);
 	BF_MLX5_SET(qpc, BF_QPC_STATE,
 		    qp->rdma.state == BF_MLX5_QPS_SQD && !qp->drained ? BF_MLX5_QPS_SQ_DRAINING : qp->rdma.state);
-	BF_MLX5_SET(qpc, BF_QPC_MTU, qp->rdma.mtu_shift ? qp->rdma.mtu_shift - 7u : 0);
+	BF_MLX5_SET(qpc, BF_QPC_MTU, qp->rdma.mtu_shift ? qp->rdma.mtu_shift - 7u : 1);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_MSG_MAX, qp->rdma.log_msg_max);
 	BF_MLX5_SET(qpc, BF_QPC_REMOTE_QPN, qp->rdma.remote_qpn);
 	BF_MLX5_SET(qpc, BF_QPC_RETRY_COUNT, qp->rdma.retry_count);

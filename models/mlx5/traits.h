@@ -18,7 +18,7 @@ BF_API_BEGIN
 struct bf_mlx5_traits {
 	bool no_record;         /* queue pairs without a doorbell record (HCA_CAP_2.send_dbr_mode_no_dbr_ext) */
 	uint32_t no_record_max; /* of those at a time; 0: as many as there may be queue pairs */
-	bool core_direct;       /* companion queue pairs, which may WAIT for a CQ (HCA_CAP.cd) */
+	bool core_direct;       /* queue pairs may WAIT for a CQ (HCA_CAP.cd) */
 	bool ooo_rw, ooo_all;   /* data of WRITEs, of all requests, may land out of order (dp_ordering_*) */
 	bool ordering_force;    /* a requester may ask for that alone */
 
@@ -30,7 +30,7 @@ struct bf_mlx5_traits {
 	bool bell_opmod;        /* gpu-initiated-6: a doorbell whose opmod byte is not 0 is not listened to */
 	bool ring_voids_copy;   /* gpu-initiated-7: a later ring at the same register voids the 64 bytes before it */
 	bool wait_16;           /* gpu-initiated-8: WAIT compares 16 bits of the index */
-	bool wait_of_all;       /* gpu-initiated-9: every queue pair may WAIT */
+	bool wait_needs_master; /* gpu-initiated-9: only queue pairs with cd_master may WAIT */
 	bool wait_for_good;     /* gpu-initiated-10: CQEs of errors do not count */
 	bool any_cq_offset;     /* gpu-initiated-11: a CQ may begin anywhere in a large page */
 	bool looks_at_reserved; /* gpu-initiated-12: entries with reserved bytes that are not 0 are malformed */

@@ -63,6 +63,7 @@ static void stand_in_line(struct bf_mlx5_qp *qp, struct bf_mlx5_cq *cq)
 
 bool bf_mlx5_wait_over(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 {
+	const struct bf_mlx5_traits *traits = &qp->dev->profile.traits;
 	const struct bf_mlx5_wait *seg;
 	struct bf_mlx5_cq *cq;
 	uint8_t bytes[sizeof(*seg)];
@@ -70,7 +71,7 @@ bool bf_mlx5_wait_over(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s)
 	bf_mlx5_copy_wqe(qp, s, sizeof(struct bf_mlx5_ctrl), bytes, sizeof(bytes));
 	seg = (const void *)bytes;
 	cq = bf_mlx5_table_get(&qp->dev->cqs, bf_be32(seg->cqn) & 0xffffff);
-	if (!qp->companion && !qp->dev->profile.traits.wait_of_all) {
+	if (!traits->core_direct || (traits->wait_needs_master && !qp->companion)) {
 		bf_mlx5_send_fail(qp, s, err_wait, "WAIT, not a companion");
 		return false;
 	}

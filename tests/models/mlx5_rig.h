@@ -263,7 +263,7 @@ static inline void rig_qp_open(struct rig_node *n, struct rig_qp *q, struct rig_
 	BF_MLX5_SET(qpc, BF_QPC_UAR_PAGE, n->uar);
 	BF_MLX5_SET(qpc, BF_QPC_USER_INDEX, 0x77);
 	BF_MLX5_SET(qpc, BF_QPC_CQN_SND, scq->cqn);
-	BF_MLX5_SET(qpc, BF_QPC_CQN_RCV, rcq->cqn);
+	BF_MLX5_SET(qpc, BF_QPC_CQN_RCV, rcq ? rcq->cqn : 0);
 	BF_MLX5_SET(qpc, BF_QPC_RQ_TYPE, o->srqn ? BF_QPC_RQ_SRQ : o->no_rq ? BF_QPC_RQ_NONE : BF_QPC_RQ_OWN);
 	BF_MLX5_SET(qpc, BF_QPC_SRQN, o->srqn);
 	BF_MLX5_SET(qpc, BF_QPC_CS_REQ, o->cs_req);

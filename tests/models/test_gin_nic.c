@@ -262,19 +262,19 @@ START_TEST(row_09_width)
 }
 END_TEST
 
-/* Row 10: without the capability there are no companions; who is none may not WAIT (assumed). */
+/* Row 10: without the capability there are no companions; who is none may WAIT, too, as GPUNetIO's and NCCL's do. */
 START_TEST(row_10_core_direct)
 {
 	const struct bf_mlx5_cqe *c;
 
-	profile.traits.wait_of_all = _i;
+	profile.traits.wait_needs_master = _i;
 	reopen();
 	write64(RIG_CQE);
 	wait_for(&p.q[0], p.scq[0].cqn, 0);
 	write64(RIG_CQE);
 	ring_any(&p.q[0]);
 	expect_good(&p.scq[0], 0);
-	if (_i) {
+	if (!_i) {
 		expect_good(&p.scq[0], 2);
 	} else {
 		c = rig_poll(&p.scq[0]);

@@ -199,6 +199,25 @@ START_TEST(row_16_no_receive_queue)
 }
 END_TEST
 
+/* Row 16: such a queue pair names no CQ for receives, and has an MTU before anybody set one: GPUNetIO needs both. */
+START_TEST(row_16_no_receive_cq)
+{
+	const struct rig_qp_opts opts = { .no_rq = true };
+	uint8_t in[16] = { 0 }, out[BF_QP_QPC + BF_QPC_LEN];
+	uint32_t status;
+
+	rig_qp_open(a, &created, &p.scq[0], NULL,
+		    &(struct rig_qp_opts){ .log_sq = 4, .no_rq = true, .status = &status });
+	ck_assert_uint_eq(status, BF_MLX5_CMD_OK);
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_QUERY_QP);
+	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, created.qpn);
+	ck_assert_int_eq(bf_mlx5_cmd(a->dev, in, sizeof(in), out, sizeof(out)), 0);
+	ck_assert_uint_eq(BF_MLX5_GET(out, BF_CMD_OUT_STATUS), BF_MLX5_CMD_OK);
+	ck_assert_uint_eq(BF_MLX5_GET(out + BF_QP_QPC, BF_QPC_MTU), 1);
+	ck_assert_uint_eq(create(&opts), BF_MLX5_CMD_OK);
+}
+END_TEST
+
 /* Row 17: what INIT2RTR asks for on RoCE: the range of source ports, and what kind of address an index is. */
 START_TEST(row_17_roce_address)
 {
@@ -385,6 +404,7 @@ int main(void)
 	tcase_add_test(tc, row_14_all_in_one_umem);
 	tcase_add_loop_test(tc, row_15_bytes_that_do_not_matter, 0, 2);
 	tcase_add_loop_test(tc, row_16_no_receive_queue, 0, 2);
+	tcase_add_test(tc, row_16_no_receive_cq);
 	tcase_add_test(tc, row_17_roce_address);
 	tcase_add_test(tc, row_18_depth_of_one);
 	tcase_add_test(tc, row_19_zero_based_key);

@@ -84,7 +84,7 @@ static const struct field fields[] = {
 	FIELD(traits.bell_opmod, 0, 1),
 	FIELD(traits.ring_voids_copy, 0, 1),
 	FIELD(traits.wait_16, 0, 1),
-	FIELD(traits.wait_of_all, 0, 1),
+	FIELD(traits.wait_needs_master, 0, 1),
 	FIELD(traits.wait_for_good, 0, 1),
 	FIELD(traits.any_cq_offset, 0, 1),
 	FIELD(traits.looks_at_reserved, 0, 1),
