@@ -21,7 +21,7 @@ fail() {
 	exit 1
 }
 
-listens() {
+is_ready() {
 	grep -sqx "listening on $work/socket" "$work/out"
 }
 
@@ -44,7 +44,7 @@ for device in nvme mlx5; do
 	for by in "TERM 0" "SEGV 139"; do
 		"$BELFRY" serve $device --socket "$work/socket" --trace "$work/trace.bft" --verbose >"$work/out" 2>"$work/err" &
 		server=$!
-		within 20 listens || fail "$device: not ready"
+		within 20 is_ready || fail "$device: not ready"
 		# Everything once, and once more what leaves the most for a handler to write.
 		set -- # all
 		[ "$by" = "TERM 0" ] || set -- noise shrinks
@@ -56,3 +56,39 @@ for device in nvme mlx5; do
 		rm -f "$work/socket" "$work/out" # which a crash leaves
 	done
 done
+
+# Programs under belfry exec: by rings, and by UDP.
+if ! command -v ibv_rc_pingpong >/dev/null || ! "$BELFRY" exec -- true >/dev/null 2>&1; then
+	echo "without belfry exec"
+	exit 0
+fi
+# neighbour NETWORK SEED [ADDRESS:PORT]: a stranger; how many sockets it talked to is in found.
+neighbour() {
+	timeout 60 python3 "$here/hostile_neighbour.py" "$1" "$2" 20 ${3+"$3"} >"$work/found" 2>"$work/err" ||
+		fail "the stranger fails: $(cat "$work/err")"
+}
+
+# pair NAME OPTIONS-OF-SERVER -- OPTIONS-OF-CLIENT -- [ADDRESS:PORT]: a stranger before and during a ping-pong.
+pair() {
+	local name=$1 net=hostile-$$-$1 server_options=() client_options=()
+	shift
+	while [ "$1" != -- ]; do server_options+=("$1"); shift; done
+	shift
+	while [ "$1" != -- ]; do client_options+=("$1"); shift; done
+	shift
+	next_port
+	timeout 100 "$BELFRY" exec --net "$net" "${server_options[@]}" -- ibv_rc_pingpong -p $port -g 1 -n 1000 -c >"$work/out" 2>&1 &
+	server=$!
+	ready $port $server || fail "$name: no server"
+	neighbour "$net" 1 "$@"
+	[ "$(cat "$work/found")" -gt 0 ] || fail "$name: the stranger finds nobody"
+	neighbour "$net" 2 "$@" &
+	timeout 100 "$BELFRY" exec --net "$net" "${client_options[@]}" -- ibv_rc_pingpong -p $port -g 1 -n 1000 -c 127.0.0.1 >"$work/client" 2>&1 ||
+		fail "$name: the client fails: $(cat "$work/client")"
+	wait $server || fail "$name: the server fails"
+	server=
+	wait
+}
+
+pair rings -- --
+pair udp --udp 127.0.0.1:$((port + 5000)) -- --udp 127.0.0.2:$((port + 5000)) -- 127.0.0.1:$((port + 5000))
