@@ -110,6 +110,35 @@ grep -q '"exit": *0' out || fail "no JSON document"
 expect 0 -- env -i "$verbs" polling # children get the library whatever becomes of their environment
 expect 0 -- sh -c 'cd /; "$0" polling & wait $!' "$verbs"
 expect 0 -- sh -c 'cd /sys/class/infiniband && [ "$(echo *)" = mlx5_0 ] && cat mlx5_0/ports/1/sm_sl' # as ibstatus does
+expect 0 -- ls -la /sys/class/infiniband/mlx5_0/ /sys/class/infiniband/mlx5_0/ports/1/gids
+! grep -q '^ls:' err && grep -q node_guid out || fail "ls -la has something to complain of"
+# A program with gcc's AddressSanitizer, started as any other.
+cat >asan.c <<'END'
+#include <infiniband/verbs.h>
+#include <stdlib.h>
+int main(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *c = list && *list ? ibv_open_device(*list) : NULL;
+	char *volatile p = malloc(8);
+	int bad = !c || ibv_close_device(c);
+
+	ibv_free_device_list(list);
+	if (bad)
+		return 1;
+	free(p);
+	return *p; /* which its runtime must still see */
+}
+END
+if ! grep -q "^BELFRY_SANITIZE:[A-Z]*=." "$BELFRY_BUILD_DIR/CMakeCache.txt" &&
+	gcc -fsanitize=address -g asan.c -o asan -libverbs 2>/dev/null; then
+	keep=$ASAN_OPTIONS
+	unset ASAN_OPTIONS
+	expect 1 -- ./asan
+	says 'heap-use-after-free'
+	ASAN_OPTIONS=$keep
+	export ASAN_OPTIONS
+fi
 "$BELFRY" exec -- sh -c 'trap "echo told; exit 9" TERM; echo ready; while :; do sleep 0.05; done' >out 2>err &
 pid=$!
 within 20 grep -q ready out || fail "the program does not begin"

@@ -92,6 +92,22 @@ static void set_preload(const struct exec *x)
 	setenv("LD_PRELOAD", value, 1);
 }
 
+/*
+ * The runtime of a program that was built with gcc's AddressSanitizer refuses to start behind another library unless it
+ * is told that this is meant. What the caller says goes on to count.
+ */
+static void set_asan(void)
+{
+	const char *others = getenv("ASAN_OPTIONS");
+	char value[PATH_MAX];
+
+	if (others && strstr(others, "verify_asan_link_order"))
+		return;
+	if (snprintf(value, sizeof(value), "verify_asan_link_order=0%s%s", others ? ":" : "", others ? others : "") <
+	    (int)sizeof(value))
+		setenv("ASAN_OPTIONS", value, 1);
+}
+
 /* The folder of our CUDA libraries comes first in the way that programs look for theirs; a machine's own stay out. */
 static void set_gpu(struct exec *x)
 {
@@ -169,6 +185,7 @@ static int set_environment(struct exec *x, struct bf_error *err)
 		set_number(BF_EXEC_ENV_IDLE, bf_arg_u64(args, "idle-us"));
 	set_gpu(x);
 	set_preload(x);
+	set_asan();
 	return set_faults(x, err);
 }
 

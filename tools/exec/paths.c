@@ -148,6 +148,52 @@ int faccessat(int dir, const char *path, int mode, int flags)
 	return BF_CALL_REAL(faccessat)(dir, bf_exec_path(path, buf), mode, flags);
 }
 
+int eaccess(const char *path, int mode)
+{
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS);
+}
+
+int euidaccess(const char *path, int mode)
+{
+	return eaccess(path, mode);
+}
+
+/* `ls -l` asks for access control lists, and shells for the kind of file system. */
+ssize_t getxattr(const char *path, const char *name, void *value, size_t cap)
+{
+	char buf[PATH_MAX];
+
+	return BF_CALL_REAL(getxattr)(bf_exec_path(path, buf), name, value, cap);
+}
+
+ssize_t lgetxattr(const char *path, const char *name, void *value, size_t cap)
+{
+	char buf[PATH_MAX];
+
+	return BF_CALL_REAL(lgetxattr)(bf_exec_path(path, buf), name, value, cap);
+}
+
+ssize_t listxattr(const char *path, char *list, size_t cap)
+{
+	char buf[PATH_MAX];
+
+	return BF_CALL_REAL(listxattr)(bf_exec_path(path, buf), list, cap);
+}
+
+ssize_t llistxattr(const char *path, char *list, size_t cap)
+{
+	char buf[PATH_MAX];
+
+	return BF_CALL_REAL(llistxattr)(bf_exec_path(path, buf), list, cap);
+}
+
+int statfs(const char *path, struct statfs *st)
+{
+	char buf[PATH_MAX];
+
+	return BF_CALL_REAL(statfs)(bf_exec_path(path, buf), st);
+}
+
 int chdir(const char *path)
 {
 	char buf[PATH_MAX];
@@ -197,6 +243,13 @@ int fstatat64(int dir, const char *path, struct stat64 *st, int flags)
 #define STAT_OF_OLD_BINARIES(name, ...)                                                                                \
 	int name(int version, __VA_ARGS__);                                                                            \
 	int name(int version, __VA_ARGS__)
+
+BF_STATIC_ASSERT(sizeof(struct statfs) == sizeof(struct statfs64), "32-bit machines have two kinds of struct statfs");
+
+int statfs64(const char *path, struct statfs64 *st)
+{
+	return statfs(path, (struct statfs *)(void *)st);
+}
 
 STAT_OF_OLD_BINARIES(__xstat, const char *path, struct stat *st)
 {

@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define BF_REAL_FUNCTIONS(X)                                                                                           \
@@ -36,7 +38,11 @@
 	X(fopen)                                                                                                       \
 	X(fstat)                                                                                                       \
 	X(fstatat)                                                                                                     \
+	X(getxattr)                                                                                                    \
 	X(ioctl)                                                                                                       \
+	X(lgetxattr)                                                                                                   \
+	X(listxattr)                                                                                                   \
+	X(llistxattr)                                                                                                  \
 	X(lstat)                                                                                                       \
 	X(mmap)                                                                                                        \
 	X(open)                                                                                                        \
@@ -55,6 +61,7 @@
 	X(sigprocmask)                                                                                                 \
 	X(socket)                                                                                                      \
 	X(stat)                                                                                                        \
+	X(statfs)                                                                                                      \
 	X(statx)                                                                                                       \
 	X(syscall)                                                                                                     \
 	X(write)                                                                                                       \
