@@ -145,7 +145,7 @@ int bf_vfio_user_create(struct bf_sim *sim, const struct bf_vfio_user_opts *opts
 	}
 	for (uint32_t i = 0; i < vectors; i++)
 		s->irq[i] = -1;
-	bf_vfu_bell_open(&s->bell);
+	bf_vfu_bell_init(&s->bell);
 	bf_pci_listen(opts->fn, on_interrupt, s);
 	*out = s;
 	return 0;

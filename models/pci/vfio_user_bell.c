@@ -17,9 +17,16 @@
 
 #define DONE_MAX 64 /* completed reads that the kernel keeps for us */
 
-void bf_vfu_bell_open(struct bf_vfu_bell *b)
+void bf_vfu_bell_init(struct bf_vfu_bell *b)
 {
-	*b = (struct bf_vfu_bell){ .zero = open("/dev/zero", O_RDONLY | O_CLOEXEC) };
+	*b = (struct bf_vfu_bell){ .zero = -1 };
+}
+
+/* At the first ring, since giving it up waits for all processors. */
+static void open_bell(struct bf_vfu_bell *b)
+{
+	b->opened = true;
+	b->zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	if (b->zero >= 0 && syscall(SYS_io_setup, DONE_MAX, &b->context) != 0) {
 		close(b->zero);
 		b->zero = -1;
@@ -50,7 +57,6 @@ bool bf_vfu_bell_ring(struct bf_vfu_bell *b, int fd)
 	uint8_t byte;
 	struct iocb read_zero = {
 		.aio_lio_opcode = IOCB_CMD_PREAD,
-		.aio_fildes = (uint32_t)b->zero,
 		.aio_buf = (uintptr_t)&byte,
 		.aio_nbytes = sizeof(byte),
 		.aio_flags = IOCB_FLAG_RESFD,
@@ -60,8 +66,11 @@ bool bf_vfu_bell_ring(struct bf_vfu_bell *b, int fd)
 	struct io_event done[DONE_MAX];
 	struct timespec at_once = { 0 };
 
+	if (!b->opened)
+		open_bell(b);
 	if (b->zero < 0)
 		return ring_by_write(fd);
+	read_zero.aio_fildes = (uint32_t)b->zero;
 	if (syscall(SYS_io_submit, b->context, 1L, list) != 1)
 		return false;
 	syscall(SYS_io_getevents, b->context, 0L, (long)DONE_MAX, done, &at_once);

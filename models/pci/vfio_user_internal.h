@@ -88,6 +88,7 @@ struct bf_vfu_counts {
 struct bf_vfu_bell {
 	unsigned long context; /* the kernel's, of asynchronous I/O */
 	int zero;              /* -1: there is none */
+	bool opened;           /* or it has been tried */
 };
 
 struct bf_vfio_user {
@@ -188,7 +189,7 @@ void bf_vfu_dma_abandon(struct bf_vfio_user *s, const struct bf_region *region);
 void bf_vfu_dma_close(struct bf_vfio_user *s);
 
 /* vfio_user_bell.c */
-void bf_vfu_bell_open(struct bf_vfu_bell *b);
+void bf_vfu_bell_init(struct bf_vfu_bell *b);
 void bf_vfu_bell_close(struct bf_vfu_bell *b);
 /* Adds 1 to the counter of the eventfd unless it is full. Never blocks. False: it is no eventfd. */
 bool bf_vfu_bell_ring(struct bf_vfu_bell *b, int fd);

@@ -138,7 +138,7 @@ def commands(r):
     fds = descriptors(r)
     c = Client()
     c.version()
-    for _ in range(1500):
+    for _ in range(800):
         payload = struct.pack('<IIQQQ', r.choice((0, 16, 20, 32, 64)), r.randrange(64), *r.choices(words, k=3))
         payload = (payload + r.randbytes(40))[:r.choice((0, 4, 8, 16, 20, 24, 32, 40, 64))]
         try:
@@ -161,7 +161,7 @@ def maps(r):
     c = Client()
     c.version()
     fd = memory(1 << 20)
-    for i in range(20000):
+    for i in range(6000):
         near = i % 8 == 0
         c.send(DMA_MAP, struct.pack('<IIQQQ', 32, 3, (i // 8 % 256) * 4096 if near else 0, i * 8192, 4096),
                (fd,) if near else (), 16)
@@ -283,5 +283,5 @@ for attack in ALL:
     print('ok %s: %d MiB' % (attack.__name__, anon >> 20))
     if anon > most:
         sys.exit('%s: the server has %d MiB of memory' % (attack.__name__, anon >> 20))
-    if fds > before + 1:    # the good client may just be leaving
+    if fds > before + 2:    # the good client may just be leaving; the first interrupt opens one for good
         sys.exit('%s: the server has %d descriptors, before %d' % (attack.__name__, fds, before))

@@ -165,34 +165,23 @@ static void listen_to(struct bf_rules *r, enum bf_seen_kind kind)
 }
 
 /* Who listens to what, by the families that are present. */
-static void listen(struct bf_rules *r)
-{
-	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++) {
-		listen_to(r, kind);
-	}
-}
-
-/* How many rules have records of a kind on their list. */
-static uint32_t listed(const struct bf_rules *r, enum bf_seen_kind kind)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < r->nruns; i++)
-		n += lists(r->runs[i].rule->records, kind);
-	return n;
-}
-
 static int make_listeners(struct bf_rules *r)
 {
+	uint32_t listed[BF_SEEN_KINDS] = { 0 }; /* rules that have records of a kind on their list */
+
+	for (uint32_t i = 0; i < r->nruns; i++)
+		for (const uint16_t *kind = r->runs[i].rule->records; kind && *kind; kind++)
+			listed[*kind]++;
 	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++) {
-		const uint32_t most = listed(r, kind) + 1;
+		const uint32_t most = listed[kind] + 1;
 
 		r->listeners[kind].rules = calloc(most, sizeof(struct bf_listening_rule));
 		r->listeners[kind].always = calloc(most, sizeof(struct bf_listening_rule));
 		if (!r->listeners[kind].rules || !r->listeners[kind].always)
 			return -ENOMEM;
 	}
-	listen(r);
+	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++)
+		listen_to(r, kind);
 	return 0;
 }
 
@@ -341,12 +330,21 @@ static void want_all(struct bf_rules *r)
 		want(r, t);
 }
 
+/* A family has shown, and gets what it has waited for. */
+static void listen_to_many(struct bf_rules *r)
+{
+	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++)
+		if (many(kind))
+			listen_to(r, kind);
+	want_all(r);
+}
+
 void bf_rule_enough(struct bf_rules *r, const struct bf_rule_family *family, enum bf_seen_kind kind)
 {
 	struct bf_family_run *f = family_run(r, family);
 
 	f->enough[kind] = true;
-	listen(r);
+	listen_to(r, kind);
 	want_all(r);
 }
 
@@ -373,6 +371,7 @@ void bf_rules_listen_again(struct bf_rules *r)
 static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)
 {
 	struct bf_rules *r = BF_CONTAINER_OF(sink, struct bf_rules, sink);
+	bool shown = false;
 	struct bf_plan *p;
 	int rc;
 
@@ -392,9 +391,10 @@ static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)
 	for (uint32_t i = 0; i < r->nfamilies; i++)
 		if (!r->families[i].present && lists(r->families[i].family->signs, p->kind)) {
 			r->families[i].present = true;
-			listen(r);
-			want_all(r);
+			shown = true;
 		}
+	if (shown)
+		listen_to_many(r);
 	return 0;
 }
 
