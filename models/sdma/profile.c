@@ -84,6 +84,27 @@ const struct bf_sdma_profile bf_sdma_v7_1 = {
 	COMMON,
 };
 
+bool bf_sdma_profile_of_part(const char *part, struct bf_sdma_profile *p)
+{
+	static const struct {
+		const char *name;
+		bool wide_count, early_polls;
+	} parts[] = {
+		{ "gfx900", false, true },  { "gfx908", false, true },   { "gfx90a", true, false },
+		{ "gfx942", false, false }, { "gfx1010", false, false }, { "gfx1030", true, false },
+		{ "gfx1100", true, false }, { "gfx1200", true, false },  { "gfx1250", true, false },
+	};
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(parts); i++) {
+		if (strcmp(parts[i].name, part))
+			continue;
+		p->wide_count = parts[i].wide_count;
+		p->early_polls = parts[i].early_polls;
+		return true;
+	}
+	return false;
+}
+
 const struct bf_sdma_profile *bf_sdma_profile_at(uint32_t i)
 {
 	static const struct bf_sdma_profile *const all[] = { &bf_sdma_v4,    &bf_sdma_v5,     &bf_sdma_v6,

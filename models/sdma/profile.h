@@ -46,6 +46,12 @@ const struct bf_sdma_profile *bf_sdma_profile_find(const char *name);
 /* All of them; NULL past the last. */
 const struct bf_sdma_profile *bf_sdma_profile_at(uint32_t i);
 
+/*
+ * Gives the profile of a generation the limits of one of its parts, "gfx908", whatever a driver believes of it
+ * (docs/hardware/sdma.md#copy-1). False: nothing is known of that part.
+ */
+bool bf_sdma_profile_of_part(const char *part, struct bf_sdma_profile *p);
+
 BF_API_END
 
 #endif

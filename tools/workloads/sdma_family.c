@@ -167,9 +167,8 @@ static int parse_profile(const struct bf_args *args, struct bf_sdma_workload *w,
 	if (!w->part)
 		w->caps = *bf_sdma_drv_caps_of(p->gen);
 	w->caps.wide_rect = w->profile.wide_rect;
-	w->profile.early_polls = w->part && w->caps.polls > 1;
-	if (w->part && w->caps.copy_max < 1u << 22)
-		w->profile.wide_count = false;
+	if (w->part && !rc && !bf_sdma_profile_of_part(w->part, &w->profile))
+		rc = bf_fail(err, -EINVAL, "part \"%s\": its engine's limits are not known", w->part);
 	if (w->fences)
 		w->caps.atomics = 0;
 	return rc;

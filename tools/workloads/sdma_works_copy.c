@@ -123,10 +123,13 @@ void bf_sdma_work_plan_of_tiles(struct bf_sdma_work_plan *p)
 		r.dst.base = bf_sdma_work_plan_va(p, 0, dst);
 		bf_sdma_work_plan_random(p, 0, src, BF_SDMA_WORK_TILES_BYTES);
 		bf_sdma_drv_body_begin(&measure, &p->w->caps, 0, NULL, 0);
-		if (bf_sdma_drv_rect_copy(&measure, &r) != BF_SDMA_DRV_RECT_OK)
-			continue; /* refused before it gets to the engine */
-		bf_sdma_work_plan_body(p, &body, measure.n);
-		bf_sdma_drv_rect_copy(&body, &r);
+		/* Each rect that is drawn can be copied: one that is refused leaves bytes that nobody wrote. */
+		if (bf_sdma_drv_rect_copy(&measure, &r) == BF_SDMA_DRV_RECT_OK) {
+			bf_sdma_work_plan_body(p, &body, measure.n);
+			bf_sdma_drv_rect_copy(&body, &r);
+		} else {
+			bf_sdma_work_plan_body(p, &body, 0);
+		}
 		for (uint32_t z = 0; z < r.range.z; z++)
 			for (uint32_t y = 0; y < r.range.y; y++)
 				bf_sdma_work_plan_copied(p, 0,
@@ -137,6 +140,8 @@ void bf_sdma_work_plan_of_tiles(struct bf_sdma_work_plan *p)
 							     (r.src_off.z + z) * r.src.slice,
 							 r.range.x);
 		packets += body.n / BF_SDMA_RECT_DWORDS;
+		if (!body.n)
+			continue;
 		bf_sdma_work_plan_blocking(p, thread, bf_sdma_work_queue_of(p, c), &body, body.n / BF_SDMA_RECT_DWORDS,
 					   0, 0);
 	}

@@ -60,16 +60,46 @@ static void memcpy3d_call(struct bf_sdma_work_plan *p, uint32_t thread, const st
 	bf_hip_packets(plan, &measure);
 	bf_sdma_work_plan_body(p, &body, measure.n);
 	bf_hip_packets(plan, &body);
-	for (uint64_t z = 0; z < plan->depth; z++)
-		for (uint64_t y = 0; y < plan->height; y++)
-			bf_sdma_work_plan_copied(p, 0,
-						 plan->dst.va - p->heap[0].va + plan->dst.start +
-						     z * plan->dst.slice_pitch + y * plan->dst.row_pitch,
-						 0,
-						 plan->src.va - p->heap[0].va + plan->src.start +
-						     z * plan->src.slice_pitch + y * plan->src.row_pitch,
-						 plan->width);
 	bf_sdma_work_plan_blocking(p, thread, 0, &body, (uint32_t)plan->copies, 0, 0);
+}
+
+/* ---- what a call means, whatever is made of it ---- */
+
+/* Heap offset of the call's byte 0 of row `y`, slice `z` on one side (HIP API, hipMemcpy3D). */
+static uint64_t byte_at(const struct bf_sdma_work_plan *p, const struct bf_hip_pitched_ptr *side,
+			const struct bf_hip_pos *pos, uint64_t y, uint64_t z)
+{
+	const uint64_t base = (uint64_t)((const uint8_t *)side->ptr - (const uint8_t *)p->heap[0].ptr);
+
+	return base + ((pos->z + z) * side->ysize + pos->y + y) * side->pitch + pos->x;
+}
+
+/*
+ * Whether an engine does it. Host to host and, without `d2d`, device to device it does not; and not a box whose rows
+ * and slices are whole dwords apart, but which begins within one: ROCr's rect copy refuses that, and a shader takes it.
+ */
+static bool by_engine(const struct bf_sdma_work_plan *p, const struct bf_hip_parms *call, bool d2d)
+{
+	const bool dwords = call->src_ptr.pitch % 4 == 0 && call->dst_ptr.pitch % 4 == 0;
+	const bool begins = byte_at(p, &call->src_ptr, &call->src_pos, 0, 0) % 4 == 0 &&
+			    byte_at(p, &call->dst_ptr, &call->dst_pos, 0, 0) % 4 == 0;
+
+	return call->kind != BF_HIP_H2H && (d2d || call->kind != BF_HIP_D2D) && (!dwords || begins);
+}
+
+static void expect(struct bf_sdma_work_plan *p, const struct bf_hip_parms *call)
+{
+	for (uint64_t z = 0; z < call->extent.depth; z++)
+		for (uint64_t y = 0; y < call->extent.height; y++)
+			bf_sdma_work_plan_copied(p, 0, byte_at(p, &call->dst_ptr, &call->dst_pos, y, z), 0,
+						 byte_at(p, &call->src_ptr, &call->src_pos, y, z), call->extent.width);
+}
+
+/* The same as a call that has neither positions nor slices. */
+static void make_2d(struct bf_hip_parms *call)
+{
+	call->src_pos = call->dst_pos = (struct bf_hip_pos){ 0, 0, 0 };
+	call->extent.depth = 1;
 }
 
 void bf_sdma_work_plan_of_memcpy3d(struct bf_sdma_work_plan *p)
@@ -90,11 +120,15 @@ void bf_sdma_work_plan_of_memcpy3d(struct bf_sdma_work_plan *p)
 		bf_sdma_work_plan_random(p, 0, s.device, BF_SDMA_WORK_TILES_BYTES);
 		random_call(p, &s, &call);
 		opts.d2d_by_engine = bf_rng_chance(&p->rng, 500000);
-		if (bf_rng_chance(&p->rng, 250000))
+		if (bf_rng_chance(&p->rng, 250000)) {
+			make_2d(&call);
 			bf_hip_describe_2d(call.dst_ptr.ptr, call.dst_ptr.pitch, call.src_ptr.ptr, call.src_ptr.pitch,
 					   call.extent.width, call.extent.height, call.kind, &d);
-		else
+		} else {
 			bf_hip_describe(&call, &d);
+		}
+		if (by_engine(p, &call, opts.d2d_by_engine))
+			expect(p, &call);
 		if (bf_hip_plan(&d, &opts, &plan, &err))
 			continue;
 		p->result->paths[plan.path]++;
