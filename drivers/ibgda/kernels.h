@@ -69,6 +69,12 @@ struct bf_ibgda_shape {
 	uint32_t amo_bytes; /* 4 or 8 */
 	bool amo_fetch;     /* use the fetching form and store what came back */
 	uint32_t counters;  /* words that atomics hit on each PE, >= 1 */
+	/*
+	 * Puts carry an immediate (BF_IBGDA_BUG_WRITE_IMM, which here is none): the first thread of each PE posts a
+	 * receive for each that is to come, and waits for all of them at the end. One entry a put, and no more for a
+	 * queue pair than its ring holds.
+	 */
+	bool imm;
 };
 
 /* One warp, one message of 64 bytes, ring, 8-byte adds on one counter. */

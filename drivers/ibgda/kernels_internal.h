@@ -56,17 +56,21 @@ BF_DEVICE uint64_t bf_ibgda_index_at_peer(const struct bf_ibgda_worker *w, uint3
 	return (uint64_t)w->state->mype * w->at.issuers * w->shape->window + bf_ibgda_index(w, slot);
 }
 
-BF_DEVICE uint32_t bf_ibgda_qp_index(const struct bf_ibgda_worker *w, uint32_t slot)
+BF_DEVICE uint32_t bf_ibgda_qp_index_of(const struct bf_ibgda_shape *s, uint32_t warp, uint32_t slot)
 {
-	switch (w->shape->choice) {
+	switch (s->choice) {
 	case BF_IBGDA_QP_FIRST:
 		return 0;
 	case BF_IBGDA_QP_BY_MESSAGE:
-		return w->warp + slot;
+		return warp + slot;
 	case BF_IBGDA_QP_BY_WARP:
 	default:
-		return w->warp;
+		return warp;
 	}
+}
+BF_DEVICE uint32_t bf_ibgda_qp_index(const struct bf_ibgda_worker *w, uint32_t slot)
+{
+	return bf_ibgda_qp_index_of(w->shape, w->warp, slot);
 }
 
 /*
@@ -362,6 +366,43 @@ BF_DEVICE uint32_t bf_ibgda_do_messages(struct bf_thread *t, const struct bf_ibg
 	return next;
 }
 
+/* How many puts of PE `from` come to this one on its RC number `i`. */
+BF_DEVICE uint32_t bf_ibgda_imms(const struct bf_ibgda_worker *w, uint32_t from, uint32_t i)
+{
+	const struct bf_ibgda_shape *s = w->shape;
+	uint32_t n = 0;
+
+	for (uint32_t issuer = 0; issuer < w->at.issuers; issuer++)
+		for (uint32_t m = 0; m < s->messages; m++) {
+			const uint32_t slot = m % s->window, warp = s->per_lane ? issuer / s->lanes : issuer;
+
+			n += bf_ibgda_peer(s, w->state->npes, from, slot) == w->state->mype &&
+			     bf_ibgda_qp_index_of(s, warp, slot) % w->state->num_rc_per_pe == i;
+		}
+	return n;
+}
+
+/* The receives of all puts that are to come: posts them, or waits until all were taken. */
+BF_DEVICE int bf_ibgda_receive(struct bf_thread *t, const struct bf_ibgda_worker *w, int await)
+{
+	const struct bf_ibgda_state *state = w->state;
+	int status = 0;
+
+	if (bf_block(t) || bf_warp(t) || bf_lane(t))
+		return 0;
+	for (uint32_t pe = 0; pe < state->npes; pe++)
+		for (uint32_t i = 0; pe != state->mype && i < state->num_rc_per_pe; i++) {
+			struct bf_ibgda_qp *qp = bf_ibgda_rc(state, pe, i);
+			const uint32_t n = bf_ibgda_imms(w, pe, i);
+
+			if (n && await)
+				status |= bf_ibgda_poll_recv(t, state, qp, n);
+			else if (n)
+				bf_ibgda_post_recv(t, state, qp, n);
+		}
+	return status;
+}
+
 /* A worker stops at the first quiet after an error: what it had posted has been flushed by then. */
 BF_DEVICE void bf_ibgda_work(struct bf_thread *t, const struct bf_ibgda_job *job, enum bf_ibgda_work work)
 {
@@ -371,6 +412,8 @@ BF_DEVICE void bf_ibgda_work(struct bf_thread *t, const struct bf_ibgda_job *job
 
 	if (!(w.crew >> bf_lane(t) & 1))
 		return;
+	if (BF_UNLIKELY(w.shape->imm))
+		bf_ibgda_receive(t, &w, 0);
 	for (uint32_t m = 0; m < w.shape->messages;) {
 		m = bf_ibgda_do_messages(t, &w, work, m, &status);
 		if (!bf_ibgda_quiet_due(&w, m - 1))
@@ -380,6 +423,8 @@ BF_DEVICE void bf_ibgda_work(struct bf_thread *t, const struct bf_ibgda_job *job
 			break;
 		done = m;
 	}
+	if (BF_UNLIKELY(w.shape->imm) && bf_ibgda_receive(t, &w, 1))
+		done = 0;
 	if (w.leads)
 		bf_st_weak64(t, bf_ibgda_heap(&w, w.at.done + (uint64_t)w.issuer * 8), done);
 }

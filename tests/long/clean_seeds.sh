@@ -26,9 +26,12 @@ ibgda-mixed --proxy --nics 2 --warps 2 --messages 12
 ibgda-put --transport dc --warps 4 --messages 12 --pes 4 --route all
 ibgda-mixed --transport dc --messages 12
 ibgda-get --transport dc --pes 3 --messages 8
+ibgda-put --imm --pes 3 --route all --qps 2 --warps 2 --messages 12
+ibgda-put --imm --per-lane --lanes 3 --flavour deepep --depth 64 --messages 8
+ibgda-put --transport dc --full-av --pes 3 --route all --messages 12
 ibgda-put --backup --ports 2 --messages 40
 ibgda-put --backup --nics 2 --messages 40
-ibgda-put --backup --ports 2 --messages 40 --ack-timeout 4 --faults 'link-down on=nic0.p1 after=4us'
+ibgda-put --backup --must-move --ports 2 --messages 40 --ack-timeout 4 --faults 'link-down on=nic0.p1 after=4us'
 ibgda-put --backup --nics 2 --messages 40 --ack-timeout 4 --faults 'link-down on=nic0.0.p1 after=4us'
 ibgda-amo --op inc --backup --nics 2 --messages 40 --ack-timeout 4 --faults 'link-down on=nic1.0.p1 after=5us'
 ibgda-put --messages 60 --ack-timeout 4 --faults 'drop prob=0.02'

@@ -165,4 +165,12 @@ code=0
 code=0
 "$BELFRY" explain put.bft "$qpn:0" --device=nic7 >out 2>err || code=$?
 [ $code -eq 1 ] && grep -q "knows no device nic7" err || fail "an unknown --device: $(cat err)"
+
+# Who waits although there is an error, or for what nobody asked for, is told so first.
+"$BELFRY" run ibgda-put --faults 'drop prob=1' --retries 2 --ack-timeout 5 --limit 1s --bug error-waits --trace waits.bft >/dev/null
+"$BELFRY" explain waits.bft --stuck >out 2>err
+grep -q 'MLX5-ERROR-UNSEEN' out && grep -q 'first missing step: seen' out || fail "an error that is there: $(cat out)"
+"$BELFRY" run ibgda-put --limit 10ms --bug no-cqe --trace waits.bft >/dev/null
+"$BELFRY" explain waits.bft --stuck >out 2>err
+head -4 out | grep -q 'MLX5-UNSIGNALLED' || fail "no completion was asked for: $(cat out)"
 exit $failed

@@ -33,6 +33,18 @@ expect 0 ibgda-put --size 9000 --messages 4 --granule 4096 --granules-per-mr 1
 expect 0 ibgda-put --depth 16 --batch 4 --messages 100
 expect 0 ibgda-put --flavour deepep --depth 64 --messages 50 --place host
 expect 0 ibgda-put --per-lane --lanes 4 --messages 4 --fill
+# Receives that are posted and awaited; full address vectors; a cut that must be noticed.
+expect 0 ibgda-put --imm --pes 3 --route all --qps 2 --warps 2 --messages 12 --ordering adversarial --lint
+expect 2 ibgda-put --imm --messages 2000
+says '--imm: 2000 puts of a PE; receive rings hold 1024'
+expect 2 ibgda-put --imm --plain-cq
+expect 0 ibgda-put --transport dc --full-av --pes 3 --route all --messages 8 --lint
+expect 2 ibgda-put --full-av
+cut='link-down on=nic0.p1 after=4us until=60us'
+expect 0 ibgda-put --backup --must-move --ports 2 --messages 60 --ack-timeout 4 --faults "$cut"
+expect 1 ibgda-put --backup --must-move --ports 2 --messages 60
+says 'no traffic had to move'
+expect 2 ibgda-put --must-move
 expect 0 ibgda-get --blocking-get --messages 8 --ordering adversarial
 expect 0 ibgda-get --size 5000 --messages 6 --pes 4 --route pair --ordering tso
 expect 0 ibgda-amo --fetch --warps 4 --qp-choice first --ordering sc

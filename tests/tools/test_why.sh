@@ -143,6 +143,63 @@ grep -oE '^   [0-9]\. [A-Z0-9]+-[A-Z0-9-]+' "$work/out" | awk '{ print $2 }' | w
 done >"$work/missing"
 [ ! -s "$work/missing" ] || fail "no such rules: $(cat "$work/missing")"
 
+# The same packets in every other kind of block and of link: pcapng of both byte orders, cooked captures, bare IP, IPv6.
+order=little tag=
+packets little 0xa1b2c3d4 >"$work/p.pcap"
+python3 - "$work/p.pcap" "$work" <<'PY' || fail "packets in other forms"
+import struct, sys
+
+data, at, frames = open(sys.argv[1], "rb").read(), 24, []
+while at < len(data):
+    seconds, _, kept, _ = struct.unpack_from("<IIII", data, at)
+    frames.append((seconds, data[at + 16 : at + 16 + kept]))
+    at += 16 + kept
+
+
+def block(order, kind, body):
+    body += bytes(-len(body) % 4)
+    return struct.pack(order + "II", kind, len(body) + 12) + body + struct.pack(order + "I", len(body) + 12)
+
+
+def pcapng(order, kind, link, change=lambda f: f):
+    out = block(order, 0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
+    out += block(order, 1, struct.pack(order + "HHI", link, 0, 0))
+    out += block(order, 5, bytes(12))  # statistics, which nobody needs
+    for seconds, frame in frames:
+        frame, us = change(frame), seconds * 1000000
+        head = {6: struct.pack(order + "IIIII", 0, us >> 32, us & 0xFFFFFFFF, len(frame), len(frame)),
+                2: struct.pack(order + "HHIIII", 0, 0, us >> 32, us & 0xFFFFFFFF, len(frame), len(frame)),
+                3: struct.pack(order + "I", len(frame))}[kind]
+        out += block(order, kind, head + frame)
+    return out
+
+
+def v6(f):  # Ethernet, with the addresses mapped
+    udp = f[34:]
+    mapped = bytes(10) + b"\xff\xff"
+    return f[:12] + b"\x86\xdd" + struct.pack(">IHBB", 6 << 28, len(udp), 17, 64) + mapped + f[26:30] + mapped + f[30:34] + udp
+
+
+forms = {"%s-%d" % (name, kind): pcapng(order, kind, 1) for name, order in (("little", "<"), ("big", ">")) for kind in (2, 3, 6)}
+forms["sll"] = pcapng("<", 6, 113, lambda f: b"\0\0\0\1\0\6" + f[6:12] + bytes(2) + f[12:])
+forms["sll2"] = pcapng(">", 6, 276, lambda f: f[12:14] + bytes(6) + b"\0\1\0\6" + f[6:12] + bytes(2) + f[14:])
+forms["raw"] = pcapng("<", 3, 101, lambda f: f[14:])
+forms["ipv6"] = pcapng(">", 6, 1, v6)
+forms["ipv6-raw"] = pcapng("<", 6, 229, lambda f: v6(f)[14:])
+for name, text in forms.items():
+    open("%s/form.%s.pcapng" % (sys.argv[2], name), "wb").write(text)
+PY
+[ "$(ls "$work"/form.*.pcapng | wc -l)" -eq 11 ] || fail "not all forms are there"
+for form in "$work"/form.*.pcapng; do
+	"$BELFRY" why --json "$form" >"$work/json"
+	[ $? -eq 3 ] || fail "$form: exit code"
+	[ "$(jq -r '.evidence[] | "\(.packet) \(.meaning)"' "$work/json")" = "$expected" ] ||
+		fail "$form: $(jq -c .evidence "$work/json")"
+	[ "$(jq -c '[.packets, .roce_packets]' "$work/json")" = '[9,8]' ] || fail "$form: counts"
+done
+"$BELFRY" why "$work/form.ipv6.pcapng" | grep -q '0:0:0:0:0:ffff:a00:1 > 0:0:0:0:0:ffff:a00:2' || fail "IPv6 addresses"
+"$BELFRY" why "$work/form.big-6.pcapng" | grep -q 'packet 3     +2.000' || fail "times of a big-endian pcapng"
+
 # A file that ends amid a packet: all before it is told, and where it ends. Damage: the same. Not RoCE: said.
 size=$(stat -c %s "$work/p.pcap")
 head -c $((size - 10)) "$work/p.pcap" >"$work/cut.pcap"

@@ -42,6 +42,7 @@ static void fill_shape(const struct bf_workload *w, struct bf_ibgda_shape *s)
 	s->seed = w->seed;
 	s->fill = w->fill;
 	s->blocking_get = w->blocking_get;
+	s->imm = w->imm;
 	s->amo = (enum bf_ibgda_amo_op)w->op;
 	s->amo_bytes = w->op_bytes;
 	s->amo_fetch = w->fetch;
@@ -67,6 +68,28 @@ static int checked_shape(const struct bf_workload *w, struct bf_ibgda_shape *s, 
 	if (rc == 0)
 		bf_ibgda_layout(s, w->pes, layout);
 	return rc;
+}
+
+/* Receives are posted at the start, one for each put, into rings that are as deep as the send rings. */
+static int check_imm(const struct bf_workload *w, struct bf_error *err)
+{
+	const uint64_t issuers = (uint64_t)w->blocks * w->warps * (w->per_lane ? w->lanes ? w->lanes : 32 : 1);
+
+	if (!w->imm)
+		return 0;
+	if (w->work != BF_IBGDA_PUT)
+		return bf_fail(err, -EINVAL, "--imm: for ibgda-put alone");
+	if (w->transport == BF_TRANSPORT_DC || w->layout + BF_IBGDA_L1 != BF_IBGDA_L3 || w->plain_cq || w->backup)
+		return bf_fail(err, -EINVAL,
+			       "--imm: receive queues are those of layout l3, of RCs without backups, and "
+			       "complete into collapsed queues");
+	if (w->messages * issuers > w->depth)
+		return bf_fail(err, -EINVAL,
+			       "--imm: %" PRIu64 " puts of a PE; receive rings hold %" PRIu32 " (--depth)",
+			       w->messages * issuers, w->depth);
+	if (w->size > w->granule)
+		return bf_fail(err, -EINVAL, "--imm: a put of more than one granule is more than one entry");
+	return 0;
 }
 
 int bf_workload_check(const void *choices, struct bf_error *err)
@@ -95,12 +118,19 @@ int bf_workload_check(const void *choices, struct bf_error *err)
 		return bf_fail(err, -EINVAL,
 			       "--backup: of atomics in doubt only sums can be checked (ibgda-amo with "
 			       "--op inc or add, without --fetch)");
+	if (w->must_move && !w->backup)
+		return bf_fail(err, -EINVAL, "--must-move means nothing without --backup");
+	if (w->full_av && w->transport != BF_TRANSPORT_DC)
+		return bf_fail(err, -EINVAL, "--full-av means nothing without --transport dc");
 	if (w->proxy && w->backup)
 		return bf_fail(err, -EINVAL, "--proxy: the thread that rings does not follow traffic to backups");
 	if (w->transport == BF_TRANSPORT_DC && w->nics * w->ports > 1)
 		return bf_fail(err, -EINVAL, "--transport dc: initiators are on one port (--nics 1 --ports 1)");
 	if (w->transport == BF_TRANSPORT_DC && w->qps > 1)
 		return bf_fail(err, -EINVAL, "--qps: with --transport dc there are no queue pairs to each peer");
+	rc = check_imm(w, err);
+	if (rc)
+		return rc;
 	if (w->pace_ps / BF_NS > UINT32_MAX)
 		return bf_fail(err, -EINVAL, "--pace is at most 4 s");
 	rc = checked_shape(w, &shape, &layout, err);
@@ -173,7 +203,7 @@ static int open_host(struct arena *a, struct bf_error *err)
 	struct bf_ibgda_host_opts opts = {
 		.flavour = (enum bf_ibgda_flavour)w->flavour,
 		.layout = (enum bf_ibgda_layout_id)(BF_IBGDA_L1 + w->layout),
-		.bugs = w->bugs,
+		.bugs = w->bugs | (w->imm ? BF_IBGDA_BUG_WRITE_IMM : 0),
 		.suspects = w->suspects,
 		.lacks = w->lacks,
 		.cpu_proxy = w->proxy,
@@ -190,6 +220,7 @@ static int open_host(struct arena *a, struct bf_error *err)
 		.cuda_rings = w->gpu && w->place != BF_PLACE_HOST,
 		.cuda_heap = w->heap == BF_HEAP_GPU,
 		.plain_cq = w->plain_cq,
+		.full_av = w->full_av,
 		.ack_timeout = (uint8_t)w->ack_timeout,
 		.retry_count = (uint8_t)w->retries,
 		.ranks = w->ranks,
@@ -394,6 +425,23 @@ static int check_sums(struct arena *a, struct bf_run_result *r, struct bf_error 
 	return 0;
 }
 
+/* --must-move: a cut that the traffic does not notice tests nothing. */
+static int check_moved(struct arena *a, struct bf_run_result *r, struct bf_error *err)
+{
+	struct bf_ibgda_failover_totals totals;
+	int rc = 0;
+
+	bf_ibgda_failover_totals(a->failover, UINT32_MAX, &totals);
+	if (a->w->ranks)
+		rc = bf_workload_add_up(a->w, &totals.moved, 1, err);
+	if (rc || totals.moved || r->base.verdict != BF_VERDICT_GOOD)
+		return rc;
+	r->base.verdict = BF_VERDICT_WRONG_DATA;
+	r->mismatch.count = 1;
+	snprintf(r->mismatch.text, sizeof(r->mismatch.text), "no traffic had to move to a backup (--must-move)");
+	return 0;
+}
+
 /* Each process checks its own PEs. What atomics brought back to others counts for their counters, too. */
 static int check_data(struct arena *a, struct bf_run_result *r, struct bf_error *err)
 {
@@ -432,6 +480,8 @@ static int judge(struct arena *a, struct bf_run_result *r, struct bf_error *err)
 		bf_run_collect_queues(a->host, a->w->pes, qps_of(a->w), r);
 	if (r->world.end == BF_END_DONE)
 		rc = check_data(a, r, err);
+	if (!rc && a->w->must_move && r->world.end == BF_END_DONE)
+		rc = check_moved(a, r, err);
 	if (!rc && a->w->ranks)
 		rc = bf_workload_merge(a->w, r, err);
 	if (!rc && r->base.verdict == BF_VERDICT_GOOD)

@@ -39,6 +39,8 @@ static const struct bf_opt options[] = {
 	  quiet_every),
 	O("pace", TIME, "TIME", "0ps", "pause before each message", 0, 0, pace_ps),
 	O("fill", FLAG, NULL, NULL, "warps write the payload themselves right before each put", 0, 0, fill),
+	O("imm", FLAG, NULL, NULL, "ibgda-put: puts carry an immediate, and their targets post and await receives", 0,
+	  0, imm),
 	O("blocking-get", FLAG, NULL, NULL, "each get waits for its data", 0, 0, blocking_get),
 	O("op", ENUM, "inc|add|set|swap|and|or|xor|cas|fetch", "add", "ibgda-amo: which atomic", 0, 0, op),
 	O("op-bytes", U64, "4|8", "8", "ibgda-amo: width", 4, 8, op_bytes),
@@ -48,6 +50,8 @@ static const struct bf_opt options[] = {
 	O("layout", ENUM, "l1|l2|l3", "l3", "order of the queue tables: as NVSHMEM 3.5, as 3.4, or with receive queues",
 	  0, 0, layout),
 	O("transport", ENUM, "rc|dc", "rc", "a connection to each peer, or one DC initiator to all", 0, 0, transport),
+	O("full-av", FLAG, NULL, NULL, "with --transport dc: full address vectors, also where compact ones would do", 0,
+	  0, full_av),
 	O("place", ENUM, "host|gpu", "gpu", "where rings, records and completion queues are", 0, 0, place),
 	O("heap", ENUM, "auto|host|gpu", "auto",
 	  "with --backend mlx5: where the data are; gpu: in a real GPU's memory; auto: gpu if the GPU's "
@@ -67,6 +71,8 @@ static const struct bf_opt options[] = {
 	  "add a backup queue pair for each, on the neighbour port or NIC, and a supervisor that moves "
 	  "traffic when a link is cut",
 	  0, 0, backup),
+	O("must-move", FLAG, NULL, NULL, "with --backup: a run in which no traffic had to move is a failure", 0, 0,
+	  must_move),
 	O("proxy", FLAG, NULL, NULL, "a CPU thread rings doorbells for the GPU's threads", 0, 0, proxy),
 	O("agent", ENUM, "gpu|cuda|ptx", "gpu",
 	  "who runs the GPU threads: our code as C, or as nvcc compiled it (ptx), or a real GPU (with --backend mlx5, "

@@ -1,5 +1,6 @@
 #include <inttypes.h>
 
+#include "models/mlx5/prm.h"
 #include "sim/bytes.h"
 #include "traces/rules/mlx5/mlx5.h"
 
@@ -68,7 +69,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_store *shown;
 	struct bf_store now;
 
-	if (e->kind == BF_SEEN_ibgda_post || e->kind == BF_SEEN_dbrec) {
+	if (e->kind == BF_SEEN_qp_state) {
+		/* A queue that is reset begins at 0 again. */
+		if (e->qp_state.to == BF_MLX5_QPS_RST)
+			((struct state *)bf_rule_queue_state(r, e->queue))->set = false;
+	} else if (e->kind == BF_SEEN_ibgda_post || e->kind == BF_SEEN_dbrec) {
 		catch_up(r, e);
 	} else if (e->kind == BF_SEEN_store_visible) {
 		queue = e->store_visible.len == 4 ? record_at(r, e->store_visible.va) : NULL;
@@ -112,7 +117,7 @@ const struct bf_rule bf_rule_mlx5_dbrec_lock = {
 		.twin = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --batch 1 --seed 10",
 	},
 	.rank = BF_RANK_INDEX + 1,
-	.records = BF_SEES(store, store_visible, ibgda_post, dbrec),
+	.records = BF_SEES(store, store_visible, ibgda_post, dbrec, qp_state),
 	.when = BF_MLX5_TO_DBREC,
 	.whens = 2,
 	.needs = BF_SEES(store, ibgda_build),

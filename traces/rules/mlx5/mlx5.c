@@ -522,7 +522,8 @@ static void note_cqe(struct bf_mlx5_queue *q, const struct bf_seen *e)
 	const uint16_t after = (uint16_t)(e->cqe.index + 1);
 
 	/* Whichever is told first, this or that the entry is done. */
-	if ((int16_t)(after - (uint16_t)q->covered) > 0)
+	if ((e->cqe.opcode == BF_MLX5_CQE_REQ || e->cqe.opcode == BF_MLX5_CQE_REQ_ERR) &&
+	    (int16_t)(after - (uint16_t)q->covered) > 0)
 		q->covered += (uint16_t)(after - (uint16_t)q->covered);
 	q->cqe_counter = (uint16_t)e->cqe.index;
 	q->cqe_verdict = (uint8_t)e->cqe.verdict;
