@@ -5,12 +5,14 @@
 #include <stdio.h>
 
 #include "models/mlx5/records.h"
+#include "models/nvme/records.h"
 #include "models/rdma/records.h"
 #include "sim/bytes.h"
 #include "sim/records_agent.h"
 #include "sim/records_io.h"
 #include "tests/traces/rules_story.h"
 #include "traces/records/ibgda.h"
+#include "traces/records/nvme_driver.h"
 
 #define QPN 0x101u
 #define DEPTH 16u
@@ -355,6 +357,75 @@ START_TEST(a_ring_without_room)
 }
 END_TEST
 
+/*
+ * Admin queues of 8 for the driver. The controller has the sizes exchanged and fetches beyond the ring (0), twice the
+ * size (1), or the same (2).
+ */
+START_TEST(sizes_of_admin_queues)
+{
+	const uint32_t sq = _i == 0 ? 16 : _i == 1 ? 16 : 8, cq = _i == 0 ? 8 : sq;
+	uint32_t device, queue, thread;
+	struct story s;
+
+	story_begin(&s);
+	device = story_actor(&s, "device", "ssd0");
+	queue = story_actor(&s, "queue", "ssd0.sq0");
+	thread = story_actor(&s, "agent", "pe0.cpu0");
+	STORY(&s, nvme_queue, device, .qid = 0, .queue = 0, .base = SQ, .size = sq, .flags = 1);
+	STORY(&s, nvme_queue, device, .qid = 0, .queue = 1, .base = CQ, .size = cq, .flags = 1);
+	for (uint32_t i = 0; i < 2; i++) {
+		STORY(&s, nvm_build, thread, .qid = 0, .slot = i, .entries = 8, .va = SQ + i * 64);
+		STORY(&s, nvme_fetch, queue, .sqid = 0, .slot = (uint16_t)i, .cid = (uint16_t)i);
+	}
+	if (_i < 2)
+		STORY(&s, nvme_fetch, queue, .sqid = 0, .slot = 8);
+	if (_i == 2)
+		story_ends(&s, NULL, NULL);
+	else
+		story_ends(&s, _i ? "NVME-QUEUE-SIZE" : "NVME-AQA-SWAPPED",
+			   _i ? "8 entries for the driver and 16 for the controller" : "fetched slot 8 of the admin");
+}
+END_TEST
+
+/*
+ * What lies in a slot: nothing (0), an entry with another index (1), one of another queue pair (2), or what belongs
+ * there (3). The driver says nothing of entries.
+ */
+START_TEST(what_a_slot_holds)
+{
+	uint8_t wqe[64] = { 0 };
+	struct rig r;
+
+	begin(&r);
+	if (_i) {
+		bf_put_be16(wqe + 1, _i == 1 ? 9 : 0);
+		bf_put_be24(wqe + 4, _i == 2 ? 0x55 : QPN);
+		wqe[3] = 8;
+		wqe[7] = 2;
+	}
+	STORY_TAIL(&r.s, wqe_fetch, r.qp, wqe, 64, .qpn = QPN, .index = 0, .ctrl_index = _i == 1 ? 9 : 0,
+		   .ctrl_qpn = _i == 0   ? 0
+			       : _i == 2 ? 0x55
+					 : QPN,
+		   .wqebbs = 1,
+		   .verdict = _i == 0   ? BF_MLX5_FETCH_QPN
+			      : _i == 1 ? BF_MLX5_FETCH_INDEX
+			      : _i == 2 ? BF_MLX5_FETCH_QPN
+					: BF_MLX5_FETCH_OK);
+	if (_i == 3) {
+		done(&r, 0, true);
+		cqe(&r, 0, 0, 0);
+	}
+	ends(&r, NULL,
+	     _i < 2    ? "MLX5-ENTRY-INDEX"
+	     : _i == 2 ? "MLX5-ENTRY-QPN"
+		       : NULL,
+	     _i == 0   ? "holds zeros where a control segment belongs"
+	     : _i == 1 ? "says index 9"
+		       : "names QP 0x55");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("rules_waits");
@@ -371,6 +442,8 @@ int main(void)
 	tcase_add_loop_test(t, plain_polls, 0, 3);
 	tcase_add_loop_test(t, keys_of_other_nics, 0, 4);
 	tcase_add_loop_test(t, a_ring_without_room, 0, 3);
+	tcase_add_loop_test(t, sizes_of_admin_queues, 0, 3);
+	tcase_add_loop_test(t, what_a_slot_holds, 0, 4);
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);
