@@ -41,6 +41,10 @@ struct fill {
 	size_t width, height;
 };
 
+struct handle {
+	unsigned char bytes[64];
+};
+
 static struct {
 	int (*init)(unsigned), (*retain)(void **, int), (*set)(void *);
 	int (*load)(void **, const void *), (*get)(void **, void *, const char *);
@@ -65,6 +69,8 @@ static struct {
 	int (*begin)(void *, int), (*end)(void *, void **), (*capturing)(void *, int *), (*mode)(int *);
 	int (*object)(void **, void *, void (*)(void *), unsigned, unsigned);
 	int (*give)(void *, void *, unsigned, unsigned);
+	int (*ipc_get)(void *, void *), (*ipc_open)(void **, struct handle), (*synchronize)(void *);
+	int (*wait_value)(void *, uint64_t, unsigned, unsigned), (*write_value)(void *, uint64_t, unsigned, unsigned);
 	int (*limit)(int, size_t), (*get_limit)(size_t *, int), (*attribute)(int *, int, void *);
 } cu;
 
@@ -114,6 +120,11 @@ static void load(void)
 		{ "cuThreadExchangeStreamCaptureMode", &cu.mode },
 		{ "cuUserObjectCreate", &cu.object },
 		{ "cuGraphRetainUserObject", &cu.give },
+		{ "cuIpcGetEventHandle", &cu.ipc_get },
+		{ "cuIpcOpenEventHandle", &cu.ipc_open },
+		{ "cuEventSynchronize", &cu.synchronize },
+		{ "cuStreamWaitValue32_v2", &cu.wait_value },
+		{ "cuStreamWriteValue32_v2", &cu.write_value },
 		{ "cuCtxSetLimit", &cu.limit },
 		{ "cuCtxGetLimit", &cu.get_limit },
 		{ "cuFuncGetAttribute", &cu.attribute },
@@ -317,11 +328,57 @@ static void test_limits(void)
 	NEED(cu.limit(2, 128u << 20) == 1 && !cu.limit(0, 65536), "limits afterwards");
 }
 
-int main(void)
+/* The other process: it gets the event as text, says that it has not been reached, and waits for it. */
+static void be_peer(const char *text)
+{
+	struct handle h;
+	void *event;
+
+	for (size_t i = 0; i < sizeof(h.bytes); i++) {
+		unsigned byte;
+
+		NEED(sscanf(text + 2 * i, "%2x", &byte) == 1, "the handle");
+		h.bytes[i] = (unsigned char)byte;
+	}
+	NEED(!cu.ipc_open(&event, h) && cu.query(event) == 600, "an event that was not reached");
+	NEED(!cu.stream(&one, 1) && !cu.wait_event(one, event, 0), "a stream that waits for it");
+	puts("waiting");
+	fflush(stdout);
+	NEED(!cu.wait(one) && !cu.synchronize(event) && !cu.query(event), "the event");
+	puts("reached");
+}
+
+/* Two processes have an event: one records it behind a word that it waits for, the other waits for the event. */
+static void test_processes(const char *program)
+{
+	struct handle h;
+	char command[600], line[64] = "";
+	size_t n = (size_t)snprintf(command, 400, "'%s' peer ", program);
+	void *event, *opened;
+	FILE *peer;
+
+	NEED(!cu.fill(word, 0, 1, one) && !cu.wait(one), "the word");
+	NEED(!cu.event(&event, 6) && cu.event(&opened, 4) == 1 && !cu.ipc_get(&h, event), "an event for processes");
+	NEED(cu.ipc_open(&opened, h) == 201, "an event that the process has already");
+	NEED(!cu.wait_value(one, word, 7, 1) && !cu.record(event, one) && cu.query(event) == 600, "a wait");
+	for (size_t i = 0; i < sizeof(h.bytes); i++)
+		n += (size_t)snprintf(command + n, sizeof(command) - n, "%02x", h.bytes[i]);
+	peer = popen(command, "r");
+	NEED(peer && fgets(line, sizeof(line), peer) && !strcmp(line, "waiting\n"), "the other process");
+	NEED(!cu.write_value(two, word, 7, 0), "the word");
+	NEED(fgets(line, sizeof(line), peer) && !strcmp(line, "reached\n") && !pclose(peer), "what it waited for");
+	NEED(!cu.synchronize(event) && !cu.query(event), "the event");
+}
+
+int main(int argc, char **argv)
 {
 	void *module;
 
 	load();
+	if (argc > 2) {
+		be_peer(argv[2]);
+		return 0;
+	}
 	NEED(!cu.load(&module, step_ptx) && !cu.get(&step, module, "step"), "the kernel");
 	NEED(!cu.allocate(&word, 8) && !cu.allocate(&other, 4), "memory");
 	NEED(!cu.stream(&one, 0) && !cu.stream(&two, 1), "streams");
@@ -331,6 +388,7 @@ int main(void)
 	test_errors();
 	test_refused();
 	test_limits();
+	test_processes(argv[0]);
 	puts("ok graphs");
 	return 0;
 }

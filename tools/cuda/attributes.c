@@ -45,7 +45,7 @@ static const struct {
 	{ 116, 1 },        { 117, 1 },   { 118, 100 },                    /* GPUDirect RDMA */
 	{ 119, 0 },        { 120, 1 },                                    /* clusters */
 	{ 121, 0 },        { 122, 1 },   { 123, 1 },          { 124, 1 }, /* DMA-BUF */
-	{ 125, 0 },        { 126, 0 },   { 127, 0 },          { 128, 0 }, /* IPC events, fabric handles: not there */
+	{ 125, 1 },        { 126, 0 },   { 127, 0 },          { 128, 0 }, /* IPC events; fabric handles: not there */
 	{ 129, 0 },        { 130, 0 },   { 131, -1 },         { 132, 0 }, /* multicast: not there */
 	{ 133, 0 },        { 134, 0 },   { 139, 0x1de50000 }, { 140, 0 }, { 141, 0 }, { 143, 0 },
 };

@@ -240,8 +240,16 @@ struct bf_cu_stream {
 	uint32_t captured_count;
 };
 
+/* Of an event that several processes have: rounds, in memory that they share. */
+struct bf_cu_shared_event {
+	uint64_t recorded, completed;
+};
+
 struct bf_cu_event {
 	uint32_t magic;
+	struct bf_cu_shared_event *shared; /* NULL: it is of this process alone */
+	bool waited;                       /* streams may look at it for as long as they like */
+	int fd;                            /* that the shared memory is of, in the process that made it */
 	unsigned flags;
 	uint64_t recorded, completed; /* rounds */
 	struct bf_cu_stream *stream;
@@ -290,6 +298,8 @@ bool bf_cu_is_event(const struct bf_cu_event *e);
 void bf_cu_event_put(struct bf_cu_event *e, struct bf_cu_op *op, struct bf_cu_stream *s);
 /* One operation less that holds it. */
 void bf_cu_event_drop(struct bf_cu_event *e);
+/* A round of it is over. */
+void bf_cu_event_complete(struct bf_cu_event *e, uint64_t round, uint64_t now_ns);
 
 /* ---- launch.c ---- */
 

@@ -1,9 +1,67 @@
-/* Events: a place in a stream, the time when it was reached, and streams that wait for it. */
+/*
+ * Events: a place in a stream, the time when it was reached, and streams that wait for it. Those for other processes
+ * count their rounds in memory that all of them map.
+ */
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "tools/cuda/driver_internal.h"
 
 #define EVENT_MAGIC 0x746e7665u
+#define IPC_MAGIC 0x65706962u
+#define SHARED_BYTES 4096u
+
+enum { NO_TIMES = 2, FOR_OTHERS = 4 };
+
+/* How often who waits for another process looks. */
+#define LOOK_NS 20000u
+
+static int map_shared(struct bf_cu_event *e, int fd)
+{
+	void *at = mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return BF_CU_OPERATING_SYSTEM;
+	e->shared = at;
+	return BF_CU_OK;
+}
+
+static int make_shared(struct bf_cu_event *e)
+{
+	int rc;
+
+	e->fd = memfd_create("belfry-event", MFD_CLOEXEC);
+	if (e->fd < 0)
+		return BF_CU_OPERATING_SYSTEM;
+	rc = ftruncate(e->fd, SHARED_BYTES) ? BF_CU_OPERATING_SYSTEM : map_shared(e, e->fd);
+	if (rc)
+		close(e->fd);
+	return rc;
+}
+
+static void free_event(struct bf_cu_event *e)
+{
+	if (e->shared && !e->waited)
+		munmap(e->shared, SHARED_BYTES);
+	if (e->fd >= 0)
+		close(e->fd);
+	free(e);
+}
+
+/* The round that was recorded last, and the last that is over, in whatever process. */
+static uint64_t recorded(const struct bf_cu_event *e)
+{
+	return e->shared ? __atomic_load_n(&e->shared->recorded, __ATOMIC_ACQUIRE) : e->recorded;
+}
+
+static uint64_t completed(const struct bf_cu_event *e)
+{
+	return e->shared ? __atomic_load_n(&e->shared->completed, __ATOMIC_ACQUIRE) : e->completed;
+}
 
 int cuEventCreate(CUevent *out, unsigned flags)
 {
@@ -13,14 +71,19 @@ int cuEventCreate(CUevent *out, unsigned flags)
 
 	if (rc || !out || flags & ~7u)
 		return rc ? rc : BF_CU_INVALID_VALUE;
-	if (flags & 4)
-		return bf_cu_unsupported("events for other processes");
+	if (flags & FOR_OTHERS && !(flags & NO_TIMES))
+		return BF_CU_INVALID_VALUE;
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return BF_CU_OUT_OF_MEMORY;
+	e->fd = -1;
+	if (flags & FOR_OTHERS && make_shared(e)) {
+		free(e);
+		return BF_CU_OPERATING_SYSTEM;
+	}
 	e->magic = EVENT_MAGIC;
 	e->flags = flags;
-	e->timed = !(flags & 2);
+	e->timed = !(flags & NO_TIMES);
 	e->device = c->device;
 	*out = e;
 	return BF_CU_OK;
@@ -40,7 +103,7 @@ int cuEventDestroy_v2(CUevent e)
 	free(e->captured);
 	e->captured = NULL;
 	if (!e->refs)
-		free(e);
+		free_event(e);
 	bf_cu_unlock();
 	return BF_CU_OK;
 }
@@ -48,13 +111,27 @@ int cuEventDestroy_v2(CUevent e)
 void bf_cu_event_drop(struct bf_cu_event *e)
 {
 	if (!--e->refs && !e->magic)
-		free(e);
+		free_event(e);
+}
+
+void bf_cu_event_complete(struct bf_cu_event *e, uint64_t round, uint64_t now_ns)
+{
+	if (round <= completed(e))
+		return;
+	e->completed = round;
+	e->when_ns = now_ns;
+	if (e->shared)
+		__atomic_store_n(&e->shared->completed, round, __ATOMIC_RELEASE);
 }
 
 void bf_cu_event_put(struct bf_cu_event *e, struct bf_cu_op *op, struct bf_cu_stream *s)
 {
 	op->event.event = e;
-	op->event.round = ++e->recorded;
+	if (e->shared)
+		e->recorded = __atomic_add_fetch(&e->shared->recorded, 1, __ATOMIC_ACQ_REL);
+	else
+		e->recorded++;
+	op->event.round = e->recorded;
 	e->stream = s;
 	e->number = s->queued + 1;
 	e->capture = 0;
@@ -122,11 +199,28 @@ int cuEventQuery(CUevent e)
 		return rc;
 	bf_cu_advance();
 	rc = bf_cu_check(e->device);
-	if (!rc && e->completed < e->recorded)
+	if (!rc && completed(e) < recorded(e))
 		rc = BF_CU_NOT_READY;
 	bf_cu_unlock();
 	if (rc == BF_CU_NOT_READY)
 		bf_cu_rest();
+	return rc;
+}
+
+/* Another process recorded it: it says so in memory, and nobody wakes who waits. */
+static int wait_for_other(struct bf_cu_event *e)
+{
+	const uint64_t round = recorded(e);
+	int rc;
+
+	while (!(rc = bf_cu_check(e->device)) && completed(e) < round && !bf_cu.ended) {
+		const uint32_t seen = __atomic_load_n(&bf_cu.word, __ATOMIC_ACQUIRE);
+
+		bf_cu_advance();
+		bf_cu_unlock();
+		bf_cu.machine->wait(&bf_cu.word, seen, LOOK_NS);
+		bf_cu_lock();
+	}
 	return rc;
 }
 
@@ -136,7 +230,9 @@ int cuEventSynchronize(CUevent e)
 
 	if (rc)
 		return rc;
-	if (e->completed < e->recorded)
+	if (e->shared && recorded(e) != e->recorded)
+		rc = wait_for_other(e);
+	else if (e->completed < e->recorded)
 		rc = bf_cu_wait_number(e->stream, e->number);
 	else
 		rc = bf_cu_check(e->device);
@@ -182,12 +278,26 @@ int cuStreamWaitEvent(CUstream handle, CUevent e, unsigned flags)
 	rc = bf_cu_enter_stream(handle, &s);
 	if (rc)
 		return rc;
+	if (s->capture && flags && e->shared) {
+		bf_cu_unlock();
+		return bf_cu_unsupported("events of other processes in graphs");
+	}
 	if ((s->capture && !flags) || e->capture) {
 		rc = bf_cu_capture_wait(s, e);
 		bf_cu_unlock();
 		return rc;
 	}
 	op = bf_cu_op_make(s->capture ? BF_CU_OP_WAIT_EVENT : BF_CU_OP_NOTHING, 0);
+	if (op && !s->capture && e->shared && recorded(e) != e->recorded) {
+		op->kind = BF_CU_OP_WAIT; /* until the word has at least this */
+		op->word.at = (uintptr_t)&e->shared->completed;
+		op->word.value = recorded(e);
+		op->word.bytes = 8;
+		e->waited = true;
+		rc = bf_cu_enqueue(s, op);
+		bf_cu_unlock();
+		return rc;
+	}
 	if (!op) {
 		bf_cu_unlock();
 		return BF_CU_OUT_OF_MEMORY;
@@ -205,4 +315,56 @@ int cuStreamWaitEvent(CUstream handle, CUevent e, unsigned flags)
 		rc = bf_cu_enqueue(s, op);
 	bf_cu_unlock();
 	return rc;
+}
+
+/* ---- for other processes ---- */
+
+/* What a handle's bytes are. */
+struct ipc {
+	uint32_t magic, pid;
+	int32_t fd;
+};
+
+int cuIpcGetEventHandle(struct bf_cu_ipc *out, CUevent e)
+{
+	struct ipc ipc = { .magic = IPC_MAGIC, .pid = (uint32_t)getpid() };
+
+	if (!out || !bf_cu_is_event(e) || e->fd < 0)
+		return out && bf_cu_is_event(e) ? BF_CU_INVALID_VALUE : BF_CU_INVALID_HANDLE;
+	ipc.fd = e->fd;
+	memset(out, 0, sizeof(*out));
+	memcpy(out->bytes, &ipc, sizeof(ipc));
+	return BF_CU_OK;
+}
+
+int cuIpcOpenEventHandle(CUevent *out, struct bf_cu_ipc handle)
+{
+	struct bf_cu_context *c;
+	struct bf_cu_event *e;
+	struct ipc ipc;
+	char path[64];
+	int fd, rc = bf_cu_enter(&c);
+
+	memcpy(&ipc, handle.bytes, sizeof(ipc));
+	if (rc || !out || ipc.magic != IPC_MAGIC)
+		return rc ? rc : BF_CU_INVALID_VALUE;
+	if (ipc.pid == (uint32_t)getpid())
+		return BF_CU_INVALID_CONTEXT; /* a process does not open its own */
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", ipc.pid, ipc.fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return BF_CU_INVALID_HANDLE;
+	e = calloc(1, sizeof(*e));
+	rc = e ? map_shared(e, fd) : BF_CU_OUT_OF_MEMORY;
+	close(fd);
+	if (rc) {
+		free(e);
+		return rc;
+	}
+	e->magic = EVENT_MAGIC;
+	e->fd = -1;
+	e->flags = NO_TIMES | FOR_OTHERS;
+	e->device = c->device;
+	*out = e;
+	return BF_CU_OK;
 }

@@ -69,6 +69,8 @@ static int event_op(enum bf_cu_op_kind kind, CUevent e, struct bf_cu_op **out)
 {
 	if (!bf_cu_is_event(e))
 		return BF_CU_INVALID_HANDLE;
+	if (e->shared && kind == BF_CU_OP_WAIT_EVENT)
+		return bf_cu_unsupported("events of other processes in graphs");
 	*out = bf_cu_op_make(kind, 0);
 	if (!*out)
 		return BF_CU_OUT_OF_MEMORY;

@@ -248,10 +248,7 @@ static void record(const struct bf_cu_op *op)
 {
 	struct bf_cu_event *e = op->event.event;
 
-	if (op->event.round > e->completed) {
-		e->completed = op->event.round;
-		e->when_ns = clock_ns();
-	}
+	bf_cu_event_complete(e, op->event.round, clock_ns());
 	bf_cu_event_drop(e);
 }
 

@@ -349,6 +349,16 @@ BF_CU_API int cudaEventElapsedTime(float *ms, CUevent from, CUevent to)
 	ENTERED(cuEventElapsedTime(ms, from, to));
 }
 
+BF_CU_API int cudaIpcGetEventHandle(struct bf_cu_ipc *out, CUevent event)
+{
+	ENTERED(cuIpcGetEventHandle(out, event));
+}
+
+BF_CU_API int cudaIpcOpenEventHandle(CUevent *out, struct bf_cu_ipc handle)
+{
+	ENTERED(cuIpcOpenEventHandle(out, handle));
+}
+
 /* ---- kernels ---- */
 
 struct function_attributes {
