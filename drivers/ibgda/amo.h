@@ -17,27 +17,33 @@ struct bf_ibgda_amo {
 
 /*
  * Entries of a group: each lane's atomic and, when an atomic is several blocks long, a signalled NOP behind them,
- * because the signalled entry must be one block. Old values go to `lva` of each lane. 0 or BF_IBGDA_MOVED.
+ * because the signalled entry must be one block; behind those whose results are wanted a DUMP that waits for them. Old
+ * values go to `lva` of each lane. 0 or BF_IBGDA_MOVED.
  */
 BF_DEVICE int bf_ibgda_amo_issue(struct bf_thread *t, const struct bf_ibgda_state *state, const struct bf_ibgda_to *to,
 				 struct bf_ibgda_group *g, const struct bf_ibgda_amo *a, int fetch, uint64_t lva,
 				 uint32_t message)
 {
-	const uint32_t each = bf_ibgda_entry_blocks(state, to, bf_ibgda_amo_ds(a->op, a->bytes)), nop = each > 1;
+	const uint32_t each = bf_ibgda_entry_blocks(state, to, bf_ibgda_amo_ds(a->op, a->bytes));
+	const uint32_t dump = fetch && !state->may_skip_cst, tail = each > 1 || dump;
 	const int last = bf_ibgda_is_last(g);
 	struct bf_ibgda_wqe w;
 	uint64_t rva, idx;
 	uint32_t rkey, ds;
 
 	bf_ibgda_remote(state, to, bf_ibgda_offset(state, a->addr), &rva, &rkey);
-	if (bf_ibgda_group_reserve(t, state, to->qp, g, g->count * each + nop))
+	if (bf_ibgda_group_reserve(t, state, to->qp, g, g->count * each + tail))
 		return BF_IBGDA_MOVED;
 	idx = g->base + (uint64_t)g->rank * each;
 	ds = bf_ibgda_wqe_amo(&w, a->op, a->bytes, fetch, to->qp->qpn, idx, a->operand, a->compare, rva, rkey, lva,
-			      to->qp->ibuf.lkey, nop ? 0 : bf_ibgda_flags(state, last));
+			      to->qp->ibuf.lkey, tail ? 0 : bf_ibgda_flags(state, last));
 	bf_ibgda_entry_store(t, state, to, idx, &w, ds);
-	if (nop && last)
-		bf_ibgda_write_nop(t, to->qp, idx + each);
+	if (tail && last) {
+		if (dump)
+			bf_ibgda_write_dump(t, to->qp, idx + each, BF_IBGDA_FENCED);
+		else
+			bf_ibgda_write_nop(t, to->qp, idx + each);
+	}
 	return bf_ibgda_group_submit(t, state, to->qp, g, message);
 }
 

@@ -23,7 +23,7 @@ BF_DEVICE int bf_ibgda_get_nbi_warp_to(struct bf_thread *t, const struct bf_ibgd
 				       void *dst, void *src, uint64_t bytes, uint32_t message)
 {
 	const int status = bf_ibgda_transfer_warp(t, state, to, BF_MLX5_OP_RDMA_READ, src, dst, bytes,
-						  (const struct bf_ibgda_signal *)0, message);
+						  (const struct bf_ibgda_signal *)0, 0, message);
 
 	if (bf_lane(t) == 0 && !status) {
 		struct bf_ibgda_qp *qp = bf_ibgda_rc_of(t, state, to.qp);
@@ -37,10 +37,17 @@ BF_DEVICE int bf_ibgda_get_nbi_warp_to(struct bf_thread *t, const struct bf_ibgd
 BF_DEVICE int bf_ibgda_get_warp_to(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_to to,
 				   void *dst, void *src, uint64_t bytes)
 {
-	int status = bf_ibgda_get_nbi_warp_to(t, state, to, dst, src, bytes, BF_IBGDA_ALWAYS_POST);
+	/* Where queues move, the note of a get moves with it; a DUMP would not. */
+	const int dump = !state->may_skip_cst && !bf_ibgda_moves(state, to.qp);
+	int status = dump ? bf_ibgda_transfer_warp(t, state, to, BF_MLX5_OP_RDMA_READ, src, dst, bytes,
+						   (const struct bf_ibgda_signal *)0, 1, BF_IBGDA_ALWAYS_POST)
+			  : bf_ibgda_get_nbi_warp_to(t, state, to, dst, src, bytes, BF_IBGDA_ALWAYS_POST);
 
-	if (bf_lane(t) == 0 && !status)
-		status = bf_ibgda_quiet_with_cst(t, state, to.qp);
+	if (bf_lane(t) == 0 && !status) {
+		status = dump ? bf_ibgda_quiet(t, state, to.qp) : bf_ibgda_quiet_with_cst(t, state, to.qp);
+		if (dump && !status)
+			bf_ibgda_tell_result(t, state, to.qp, 0, 1);
+	}
 	return (int)bf_shfl32(t, BF_FULL_WARP, (uint32_t)status, 0);
 }
 
@@ -85,7 +92,7 @@ BF_DEVICE int bf_ibgda_get_to(struct bf_thread *t, uint32_t mask, const struct b
 		bf_ibgda_follow(t, state, &to);
 		c = bf_ibgda_chunk(state, &to, local, roff, bytes);
 		g = bf_ibgda_join(t, mask, &to);
-		status = bf_ibgda_issue(t, state, &to, &g, BF_MLX5_OP_RDMA_READ, &c, blocking,
+		status = bf_ibgda_issue(t, state, &to, &g, BF_MLX5_OP_RDMA_READ, &c, blocking && !state->may_skip_cst,
 					blocking ? BF_IBGDA_ALWAYS_POST : message);
 		retry = bf_ibgda_again(t, state, &to, &g, &status);
 		if (BF_LIKELY(!retry && !status)) {
@@ -124,7 +131,7 @@ BF_DEVICE int bf_ibgda_g_once(struct bf_thread *t, uint32_t mask, const struct b
 	c.lkey = qp->ibuf.lkey;
 	c.bytes = bytes;
 	c.sysmem = 0;
-	status = bf_ibgda_issue(t, state, to, g, BF_MLX5_OP_RDMA_READ, &c, 1, BF_IBGDA_ALWAYS_POST);
+	status = bf_ibgda_issue(t, state, to, g, BF_MLX5_OP_RDMA_READ, &c, !state->may_skip_cst, BF_IBGDA_ALWAYS_POST);
 	if (!status) {
 		status = bf_ibgda_poll_cq(t, state, qp, g->end);
 		if (!status)

@@ -85,6 +85,7 @@ struct bf_ibgda_course {
 	const uint8_t *local;
 	uint64_t roff, bytes; /* what is left */
 	const struct bf_ibgda_signal *signal;
+	int dump; /* what was read is waited for by a DUMP at the end */
 };
 
 /*
@@ -124,10 +125,12 @@ BF_DEVICE int bf_ibgda_warp_round(struct bf_thread *t, const struct bf_ibgda_sta
 	const uint32_t chunks = bf_ibgda_warp_chunks(t, state, k, each, &mine);
 	const struct bf_ibgda_signal *tail = k->bytes ? (const struct bf_ibgda_signal *)0 : k->signal;
 	const uint32_t behind = bf_ibgda_signal_blocks(state, &k->to, tail);
-	const uint32_t nop = (behind ? behind : each) > 1, message = k->bytes ? BF_IBGDA_ALWAYS_POST : k->message;
-	const uint32_t flags = each > 1 ? 0 : bf_ibgda_flags(state, lane + 1 == chunks && !tail);
+	const int dump = !k->bytes && k->dump;
+	const uint32_t close = (behind ? behind : each) > 1 || dump;
+	const uint32_t message = k->bytes ? BF_IBGDA_ALWAYS_POST : k->message;
+	const uint32_t flags = each > 1 || dump ? 0 : bf_ibgda_flags(state, lane + 1 == chunks && !tail);
 	struct bf_ibgda_group g = { BF_FULL_WARP, 0, lane, BF_LANES, 0, 0 };
-	int status = bf_ibgda_group_reserve(t, state, k->to.qp, &g, chunks * each + behind + nop);
+	int status = bf_ibgda_group_reserve(t, state, k->to.qp, &g, chunks * each + behind + close);
 
 	if (BF_UNLIKELY(late) && !status)
 		status = bf_ibgda_group_submit(t, state, k->to.qp, &g, message);
@@ -136,8 +139,10 @@ BF_DEVICE int bf_ibgda_warp_round(struct bf_thread *t, const struct bf_ibgda_sta
 			bf_ibgda_write_chunk(t, state, &k->to, g.base + lane * each, k->opcode, &mine, flags);
 		if (lane == chunks % BF_LANES && tail)
 			bf_ibgda_write_signal(t, state, &k->to, g.base + chunks * each, tail,
-					      nop ? 0 : BF_IBGDA_SIGNALLED);
-		if (lane == 0 && nop)
+					      close ? 0 : BF_IBGDA_SIGNALLED);
+		if (lane == 0 && dump)
+			bf_ibgda_write_dump(t, k->to.qp, g.end - 1, BF_IBGDA_FENCED);
+		else if (lane == 0 && close)
 			bf_ibgda_write_nop(t, k->to.qp, g.end - 1);
 		if (!BF_UNLIKELY(late))
 			status = bf_ibgda_group_submit(t, state, k->to.qp, &g, message);
@@ -151,7 +156,7 @@ BF_DEVICE int bf_ibgda_warp_round(struct bf_thread *t, const struct bf_ibgda_sta
 /* The warp's common path of put and get: all lanes call, in rounds; the last round carries the signal. */
 BF_DEVICE int bf_ibgda_transfer_warp(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_to to,
 				     uint32_t opcode, void *remote, const void *local, uint64_t bytes,
-				     const struct bf_ibgda_signal *signal, uint32_t message)
+				     const struct bf_ibgda_signal *signal, int dump, uint32_t message)
 {
 	const struct bf_ibgda_group warp = { BF_FULL_WARP, 0, bf_lane(t), BF_LANES, 0, 0 };
 	struct bf_ibgda_course k;
@@ -164,6 +169,7 @@ BF_DEVICE int bf_ibgda_transfer_warp(struct bf_thread *t, const struct bf_ibgda_
 	k.roff = bf_ibgda_offset(state, remote);
 	k.bytes = bytes;
 	k.signal = signal;
+	k.dump = dump;
 	do {
 		int status;
 
@@ -184,7 +190,7 @@ BF_DEVICE int bf_ibgda_put_nbi_warp_to(struct bf_thread *t, const struct bf_ibgd
 				       void *dst, const void *src, uint64_t bytes, uint32_t message)
 {
 	return bf_ibgda_transfer_warp(t, state, to, BF_MLX5_OP_RDMA_WRITE, dst, src, bytes,
-				      (const struct bf_ibgda_signal *)0, message);
+				      (const struct bf_ibgda_signal *)0, 0, message);
 }
 
 /* The same, followed by an atomic on the same QP. */
@@ -192,7 +198,7 @@ BF_DEVICE int bf_ibgda_put_signal_warp_to(struct bf_thread *t, const struct bf_i
 					  struct bf_ibgda_to to, void *dst, const void *src, uint64_t bytes,
 					  const struct bf_ibgda_signal *signal, uint32_t message)
 {
-	return bf_ibgda_transfer_warp(t, state, to, BF_MLX5_OP_RDMA_WRITE, dst, src, bytes, signal, message);
+	return bf_ibgda_transfer_warp(t, state, to, BF_MLX5_OP_RDMA_WRITE, dst, src, bytes, signal, 0, message);
 }
 
 /*

@@ -106,10 +106,13 @@ BF_DEVICE uint32_t bf_ibgda_wqe_inline(struct bf_ibgda_wqe *w, uint32_t opcode, 
 	return 3;
 }
 
-/* NOP: 1 DS. Its completion says that everything before it is done. */
+/*
+ * NOP: its completion says that everything before it is done. It has nothing but its control segment, and says that it
+ * has two, as NVSHMEM's does.
+ */
 BF_DEVICE uint32_t bf_ibgda_wqe_nop(struct bf_ibgda_wqe *w, uint32_t qpn, uint64_t idx, uint32_t flags)
 {
-	w->ds[0] = bf_ibgda_ctrl(0, idx, BF_MLX5_OP_NOP, qpn, 1, flags, 0);
+	w->ds[0] = bf_ibgda_ctrl(0, idx, BF_MLX5_OP_NOP, qpn, 2, flags, 0);
 	return 1;
 }
 
