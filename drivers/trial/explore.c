@@ -1,12 +1,15 @@
 /* Trials under one seed or many, and the trace of what failed. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "drivers/trial/search.h"
 #include "drivers/trial/trial_internal.h"
 #include "traces/container/trace.h"
+#include "traces/life/stuck.h"
 
 #define SEEDS 50u
+#define MISSING 4u /* groups of what is stuck that a text has */
 /* Seeds that a smaller run is tried under: fewer than in the search, or shrinking would take longer than finding. */
 #define SHRINK_SEEDS 32u
 
@@ -19,16 +22,18 @@ static struct bf_trial_choice first_choice(const struct bf_trial_spec *spec)
 	return c;
 }
 
-/* The same run once more, into a file. */
-static void write_trace(const struct bf_trial_choice *c, const struct bf_trial_result *r)
+/* The same run once more, into the file `path`, or into `memory`. */
+static int write_trace(const struct bf_trial_choice *c, const struct bf_trial_result *r, const char *path, FILE *memory,
+		       struct bf_error *err)
 {
 	struct bf_trial_result *again = malloc(sizeof(*again));
 	struct bf_trace_writer *w = NULL;
 	char seed[32];
+	int rc = again ? bf_trace_writer_open(path, memory, NULL, &w, err) : bf_fail(err, -ENOMEM, "no memory");
 
-	if (!again || bf_trace_writer_open(c->spec->trace, NULL, NULL, &w, NULL) != 0) {
+	if (rc) {
 		free(again);
-		return;
+		return rc;
 	}
 	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)c->seed);
 	bf_trace_meta(w, "trial", c->spec->name ? c->spec->name : "trial");
@@ -38,16 +43,72 @@ static void write_trace(const struct bf_trial_choice *c, const struct bf_trial_r
 	bf_trace_meta(w, "verdict", bf_trial_verdict_name(r->verdict));
 	if (r->nfindings && r->finding[0].root)
 		bf_trace_meta(w, "cause", r->finding[0].text);
-	bf_trace_writer_close(w);
+	rc = bf_trace_writer_close(w);
 	free(again);
+	return rc ? bf_fail(err, rc, "%s", strerror(-rc)) : 0;
+}
+
+/* What has not happened: for each queue the first step that its oldest entry misses. */
+static void read_missing(struct bf_trace *t, struct bf_trial_after *after)
+{
+	const struct bf_stuck_group *g;
+	struct bf_stuck *stuck = NULL;
+	size_t used = 0;
+
+	bf_stuck_read(t, &stuck, NULL);
+	for (uint32_t i = 0, told = 0; stuck && told < MISSING && (g = bf_stuck_group(stuck, i)); i++) {
+		int n;
+
+		if (strcmp(g->kind, "thread") == 0)
+			continue; /* the machine's own report has them */
+		told++;
+		n = snprintf(after->missing + used, sizeof(after->missing) - used, "%s: %s\n", g->where, g->text);
+		if (n < 0 || (size_t)n >= sizeof(after->missing) - used) {
+			after->missing[used] = '\0'; /* a sentence that does not fit is left out whole */
+			break;
+		}
+		used += (size_t)n;
+	}
+	bf_stuck_free(stuck);
+}
+
+/* A run that fails once more, for those who want to know more: its trace, and what a stuck one waits for. */
+static void look_closer(const struct bf_trial_choice *c, const struct bf_trial_result *r, struct bf_trial_after *after)
+{
+	const bool stuck = r->verdict == BF_TRIAL_STUCK || r->verdict == BF_TRIAL_LIMIT;
+	struct bf_trace *t = NULL;
+	FILE *memory = NULL;
+	char *bytes = NULL;
+	size_t len = 0;
+
+	if (c->spec->trace) {
+		if (write_trace(c, r, c->spec->trace, NULL, &after->err))
+			return;
+		after->traced = true;
+		if (stuck && bf_trace_open(c->spec->trace, NULL, &t, NULL) != 0)
+			return;
+	} else if (stuck) {
+		memory = open_memstream(&bytes, &len);
+		if (memory && write_trace(c, r, NULL, memory, NULL) == 0 && fflush(memory) == 0)
+			bf_trace_open_memory(bytes, len, &t, NULL);
+	}
+	if (t) {
+		read_missing(t, after);
+		bf_trace_close(t);
+	}
+	if (memory)
+		fclose(memory);
+	free(bytes);
 }
 
 static bool finish(const struct bf_trial_choice *c, uint64_t runs, struct bf_trial_result *r)
 {
+	struct bf_trial_after after = { 0 };
+
 	r->runs = runs;
-	if (!r->ok && r->verdict != BF_TRIAL_NOT_RUN && c->spec->trace)
-		write_trace(c, r);
-	bf_trial_tell(c->spec, r);
+	if (!r->ok && r->verdict != BF_TRIAL_NOT_RUN)
+		look_closer(c, r, &after);
+	bf_trial_tell(c->spec, &after, r);
 	return r->ok;
 }
 

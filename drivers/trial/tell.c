@@ -65,18 +65,18 @@ static void say_findings(struct text *x, const struct bf_trial_result *r)
 		say(x, "\ncause: no rule knows one");
 }
 
-static void say_report(struct text *x, const char *report)
+static void say_lines(struct text *x, const char *what, const char *lines)
 {
-	while (*report) {
-		const int len = (int)strcspn(report, "\n");
+	while (*lines) {
+		const int len = (int)strcspn(lines, "\n");
 
 		if (len)
-			say(x, "\nstate: %.*s", len, report);
-		report += len + (report[len] == '\n');
+			say(x, "\n%s: %.*s", what, len, lines);
+		lines += len + (lines[len] == '\n');
 	}
 }
 
-void bf_trial_tell(const struct bf_trial_spec *spec, struct bf_trial_result *r)
+void bf_trial_tell(const struct bf_trial_spec *spec, const struct bf_trial_after *after, struct bf_trial_result *r)
 {
 	struct text x = { r->text, sizeof(r->text), 0 };
 
@@ -94,7 +94,10 @@ void bf_trial_tell(const struct bf_trial_spec *spec, struct bf_trial_result *r)
 	if (r->reason[0])
 		say(&x, "\nwhat: %s", r->reason);
 	say_findings(&x, r);
-	say_report(&x, r->world.report);
-	if (spec->trace && r->verdict != BF_TRIAL_NOT_RUN)
+	say_lines(&x, "missing", after->missing);
+	say_lines(&x, "state", r->world.report);
+	if (after->traced)
 		say(&x, "\ntrace: %s", spec->trace);
+	else if (after->err.code)
+		say(&x, "\ntrace: not written: %s", after->err.text);
 }

@@ -37,7 +37,15 @@ void bf_trial_once(const struct bf_trial_choice *c, struct bf_sink *records, str
 /* Frees what bf_trial_mlx5() and bf_trial_nvme() made; `ended`: the world runs threads still. */
 void bf_trial_close_queues(struct bf_trial *t, bool ended);
 
+/* What a second look at a failed run brought. */
+struct bf_trial_after {
+	bool traced;         /* spec->trace is written */
+	struct bf_error err; /* why it is not */
+	char missing[2048];  /* of a run that is stuck: what has not happened, lines */
+};
+
 /* Writes result->text. */
-void bf_trial_tell(const struct bf_trial_spec *spec, struct bf_trial_result *result);
+void bf_trial_tell(const struct bf_trial_spec *spec, const struct bf_trial_after *after,
+		   struct bf_trial_result *result);
 
 #endif

@@ -354,6 +354,9 @@ void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, enum bf_mlx5_qp_cause cause);
 void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp);
 void bf_mlx5_qp_release(struct bf_mlx5_qp *qp); /* a DMA operation of a dead QP has ended */
 void bf_mlx5_qp_free(struct bf_mlx5_qp *qp);
+/* A reason in a record has little room: without the place that it begins with, and no word is cut, if it is too long.
+ */
+void bf_mlx5_short_reason(char *out, size_t cap, const char *why);
 void bf_mlx5_qp_report(struct bf_mlx5_qp *qp, uint8_t side, uint16_t index, uint8_t opcode, uint32_t psn, uint8_t nak,
 		       struct bf_mlx5_err err, const char *why);
 

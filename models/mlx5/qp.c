@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void bf_mlx5_qp_init(struct bf_mlx5_qp *qp, struct bf_mlx5 *dev)
 {
@@ -48,6 +49,21 @@ void bf_mlx5_qp_set_state(struct bf_mlx5_qp *qp, uint8_t state, enum bf_mlx5_qp_
 	qp->drained = false;
 }
 
+void bf_mlx5_short_reason(char *out, size_t cap, const char *why)
+{
+	const char *rest = strlen(why) >= cap ? strstr(why, ": ") : NULL;
+	size_t len;
+
+	if (rest)
+		why = rest + 2;
+	len = strlen(why);
+	if (len >= cap)
+		for (len = cap - 1; len > cap / 2 && why[len] != ' ' && why[len] != ','; len--)
+			;
+	memcpy(out, why, len);
+	out[len] = '\0';
+}
+
 void bf_mlx5_qp_report(struct bf_mlx5_qp *qp, uint8_t side, uint16_t index, uint8_t opcode, uint32_t psn, uint8_t nak,
 		       struct bf_mlx5_err err, const char *why)
 {
@@ -66,7 +82,7 @@ void bf_mlx5_qp_report(struct bf_mlx5_qp *qp, uint8_t side, uint16_t index, uint
 			.nak = nak,
 		};
 
-		snprintf(rec.why, sizeof(rec.why), "%s", why);
+		bf_mlx5_short_reason(rec.why, sizeof(rec.why), why);
 		BF_EMIT_MADE(qp->dev->sim, qp->rdma.actor, qp_error, rec, NULL, 0);
 	}
 }

@@ -213,7 +213,7 @@ static void record_fetch(const struct bf_mlx5_qp *qp, const uint8_t *bytes, uint
 	};
 
 	if (why)
-		snprintf(rec.why, sizeof(rec.why), "%.31s", why);
+		bf_mlx5_short_reason(rec.why, sizeof(rec.why), why);
 	BF_EMIT_MADE(qp->dev->sim, qp->rdma.actor, wqe_fetch, rec, bytes, wqebbs * BF_MLX5_WQEBB);
 }
 

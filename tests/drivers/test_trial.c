@@ -243,6 +243,7 @@ START_TEST(verdicts)
 		{ WRONG_DATA, BF_ORDER_SC, BF_TRIAL_WRONG,
 		  "the copy: byte 70 is 0x48 and should be 0x49 (1 of 768 bytes are wrong)" },
 		{ NEVER_RUNG, BF_ORDER_SC, BF_TRIAL_STUCK, "'pe0.b0.w0.l0' waits for completion" },
+		{ NEVER_RUNG, BF_ORDER_ADVERSARIAL, BF_TRIAL_STUCK, "cause: MLX5-NOT-RUNG" },
 		{ WILD, BF_ORDER_TSO, BF_TRIAL_STOPPED, "pe0.b0.w0.l0" },
 		{ FOR_EVER, BF_ORDER_SC, BF_TRIAL_LIMIT, "time limit" },
 	};
@@ -521,7 +522,7 @@ int main(void)
 	tcase_add_test(tc, orderings_can_be_chosen);
 	tcase_add_test(tc, shrinking_keeps_the_cause);
 	tcase_add_test(tc, threads_do_not_change_the_outcome);
-	tcase_add_loop_test(tc, verdicts, 0, 4);
+	tcase_add_loop_test(tc, verdicts, 0, 5);
 	tcase_add_test(tc, trials_that_cannot_run);
 	tcase_add_test(tc, verify_may_fail_without_a_reason);
 	tcase_add_test(tc, luck_does_not_count);

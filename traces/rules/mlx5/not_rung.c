@@ -3,10 +3,34 @@
 #include "models/mlx5/prm.h"
 #include "traces/rules/mlx5/mlx5.h"
 
+/* Of a driver that says nothing: an entry is in the ring since after the last doorbell, and some thread waits. */
+static void end_laid(struct bf_rule_run *r, struct bf_rule_queue *queue)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	struct bf_finding *f;
+
+	if (!q->laid.actor || !q->configured || q->was_reset || q->failed || q->laid.index < q->fetched ||
+	    (q->dbrec.set && q->dbrec.at_ps >= q->laid.at_ps) || bf_mlx5_all_ended(r->rules))
+		return;
+	f = bf_rule_find(r, NULL, queue);
+	if (!f)
+		return;
+	f->found.at_ps = q->laid.at_ps;
+	bf_finding_since(f, q->laid.at_ps, q->laid.record);
+	bf_finding_index(f, q->laid.index);
+	bf_finding_say(f,
+		       "%s stored %s into the ring, and no doorbell reached the device afterwards: it has fetched the "
+		       "entries below %" PRIu64 " and does not look for more",
+		       bf_rule_actor(r->rules, q->laid.actor), bf_mlx5_entry(queue, q->laid.index).text, q->fetched);
+}
+
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
 	struct bf_finding *f;
+
+	if (complete && !q->driver_speaks)
+		end_laid(r, queue);
 
 	/* Nobody rings for a queue pair that has failed. */
 	if (!complete || q->published <= q->posted || q->state == BF_MLX5_QPS_ERR)
@@ -40,6 +64,6 @@ const struct bf_rule bf_rule_mlx5_not_rung = {
 		.twin = "run ibgda-put --blocks 2 --warps 2 --qp-choice first --messages 5",
 	},
 	.rank = BF_RANK_STUCK,
-	.needs = BF_SEES(ibgda_build),
+	.needs = BF_SEES(store, qp_config, wqe_fetch),
 	.end_queue = end_queue,
 };
