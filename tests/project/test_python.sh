@@ -33,7 +33,7 @@ PY
 
 library=$(find "$BELFRY_BUILD_DIR" -maxdepth 1 -name 'libbelfry.so' | head -n 1)
 [ -n "$library" ] || { echo "skipped: no shared library; configure with -DBUILD_SHARED_LIBS=ON"; exit 77; }
-export BELFRY_LIBRARY="$library" PYTHONPATH="$BELFRY_SOURCE_DIR/tools/python"
+export BELFRY_LIBRARY="$library" BELFRY_PROGRAM="$BELFRY" PYTHONPATH="$BELFRY_SOURCE_DIR/tools/python"
 
 # A sanitized library wants its runtime to be there before it. Python itself leaks what it likes.
 case $(sed -n 's/^BELFRY_SANITIZE:[A-Z]*=//p' "$BELFRY_BUILD_DIR/CMakeCache.txt") in
@@ -97,7 +97,26 @@ c = t.columns("cqe", "qpn", "index")
 assert list(c) == ["time_ps", "actor", "qpn", "index"]
 assert list(c["time_ps"]) == [r.time_ps for r in cqes] and list(c["index"]) == [r["index"] for r in cqes]
 assert set(t.columns("cqe")) == {"time_ps", "actor"} | set(t.types["cqe"])
-assert len(t.columns("no_such_type", "x")["x"]) == 0
+assert len(t.columns("capture_wqe", "x")["x"]) == 0 and not list(t.records("capture_wqe"))
+for wrong in (lambda: list(t.records("cqee")), lambda: t.columns("cqee")):
+    try:
+        wrong()
+    except ValueError as e:
+        assert "cqee" in str(e) and "did you mean 'cqe'?" in str(e), e
+    else:
+        raise AssertionError("a misspelt type passes")
+
+# Runs and searches.
+r = belfry.run("ibgda-put", messages=3, lint=True, trace="py.bft")
+assert r.good and r.data["workload"] == "ibgda-put" and len(list(belfry.Trace("py.bft").records("wqe_fetch"))) > 0, r
+r = belfry.explore("ibgda-put", bug=["cta-fence"])
+assert not r.good and r.data["found"] and "--bug cta-fence" in r.data["smallest"]["command"], r
+try:
+    belfry.run("ibgda-putt")
+except belfry.Error as e:
+    assert "ibgda-putt" in str(e), e
+else:
+    raise AssertionError("a misspelt workload passes")
 
 # Findings as belfry lint has them.
 lint = json.load(open("lint.json"))
@@ -135,6 +154,19 @@ for path in ("layout.c", "no-such-file"):
         raise AssertionError(path)
 print("%d records, %d findings, %d queues" % (len(records), len(found), len(queues)))
 PY
+
+# The package with the library inside, as pip builds it, needs nothing of the build or the source tree any more.
+if "$python" -c 'import setuptools' 2>/dev/null; then
+	mkdir -p tree/tools tree/drivers
+	cp -r "$BELFRY_SOURCE_DIR/tools/python" tree/tools/python
+	cp "$BELFRY_SOURCE_DIR/drivers/belfry.h" tree/drivers
+	(cd tree/tools/python && "$python" setup.py -q build --build-lib "$work/site" >"$work/out" 2>&1) ||
+		{ cat out; exit 1; }
+	rm -r tree
+	said=$(unset BELFRY_LIBRARY && PYTHONPATH=$work/site py -c 'import belfry
+print(belfry.__file__, len(list(belfry.rules())) > 50)')
+	[ "$said" = "$work/site/belfry/__init__.py True" ] || { echo "$said"; exit 1; }
+fi
 
 # The page's example.
 cp bad.bft run.bft

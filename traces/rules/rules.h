@@ -55,6 +55,9 @@ const struct bf_rule_about *bf_rule_at(uint32_t i);
 /* By id, upper or lower case. NULL when there is none. */
 const struct bf_rule_about *bf_rule_by_id(const char *id);
 
+/* Names of the record types that this version knows, of every device of its own; NULL past the last. Static. */
+const char *bf_record_type_at(uint32_t i);
+
 /* One rule's finding on one queue or thread. */
 struct bf_found {
 	const struct bf_rule_about *rule;

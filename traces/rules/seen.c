@@ -54,6 +54,11 @@ const char *bf_seen_name(enum bf_seen_kind kind)
 	return kind > BF_SEEN_NONE && kind < BF_SEEN_KINDS ? shapes[kind].own->name : "?";
 }
 
+const char *bf_record_type_at(uint32_t i)
+{
+	return i < BF_SEEN_KINDS - 1 ? bf_seen_name((enum bf_seen_kind)(i + 1)) : NULL;
+}
+
 static const struct bf_rec_field *find_field(const struct bf_rec_schema *type, const char *name, size_t len)
 {
 	for (uint32_t i = 0; i < type->nfields; i++)

@@ -14,11 +14,23 @@
 
 Columns are numpy arrays if numpy is installed, otherwise arrays of the standard library. Times are picoseconds. Names of
 record types and fields are those of the trace: t.types lists them.
+
+Runs and searches are those of the program, which is found beside the library, in PATH or by BELFRY_PROGRAM:
+
+    r = belfry.run("ibgda-put", seed=3, ordering="adversarial", bug="no-wqe-fence", trace="bad.bft")
+    r.good, r.data["cause"]                     # what `belfry run --json` says
+    belfry.explore("ibgda-put", bug="no-wqe-fence").data
 """
 
 import array
 import collections
+import difflib
+import functools
+import json
 import os
+import pathlib
+import shutil
+import subprocess
 import warnings
 
 from ._library import ffi, lib
@@ -28,7 +40,8 @@ try:
 except ImportError:
     numpy = None
 
-__all__ = ["Error", "Field", "Finding", "Queue", "Record", "Rule", "Stage", "Trace", "findings", "rules", "stages"]
+__all__ = ["Error", "Field", "Finding", "Queue", "Record", "Rule", "Run", "Stage", "Trace", "explore",
+           "findings", "rules", "run", "stages"]
 __version__ = ffi.string(lib.bf_version()).decode()
 
 _EBADMSG = 74
@@ -110,6 +123,16 @@ class Record:
         return "<%d ps %s %s %s>" % (self.time_ps, self.actor, self.type, fields)
 
 
+@functools.lru_cache(maxsize=None)
+def _known():
+    """Names of the record types that the library knows."""
+    names, i = set(), 0
+    while lib.bf_record_type_at(i) != ffi.NULL:
+        names.add(_text(lib.bf_record_type_at(i)))
+        i += 1
+    return names
+
+
 class Trace:
     """A trace file, either form. Each walk over it reads it from the start."""
 
@@ -142,6 +165,9 @@ class Trace:
     def _walk(self, names, begin_ps):
         """(record, its _Type) for each wanted record; damage is a warning, and reading goes on behind it."""
         wanted = set(names)
+        for name in wanted - _known() - self.types.keys():
+            near = difflib.get_close_matches(name, _known() | self.types.keys(), 1)
+            raise ValueError("no record type %r%s" % (name, ", did you mean %r?" % near[0] if near else ""))
         t, err = self._open()
         rec = ffi.new("struct bf_trace_record *")
         types, actors = {}, {}
@@ -299,3 +325,47 @@ def stages(path):
         queues.append(Queue(_text(q.name), _text(q.kind), q.entries, q.unfinished, each, Stage("whole", q.whole)))
         i += 1
     return queues
+
+
+Run = collections.namedtuple("Run", "good code data text")
+
+
+def _program():
+    named = os.environ.get("BELFRY_PROGRAM")
+    if named:
+        return named
+    for above in pathlib.Path(__file__).resolve().parents:
+        if (above / "bin" / "belfry").is_file():
+            return str(above / "bin" / "belfry")
+    found = shutil.which("belfry")
+    if not found:
+        raise FileNotFoundError("the program belfry is not in PATH; name it in BELFRY_PROGRAM")
+    return found
+
+
+def _words(options):
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        for v in value if isinstance(value, (list, tuple)) else (value,):
+            if v is True:
+                yield flag
+            elif v is not False and v is not None:
+                yield from (flag, os.fspath(v) if isinstance(v, os.PathLike) else str(v))
+
+
+def _call(command, workload, options):
+    words = [_program(), command, workload, "--json", *_words(options)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace")
+    if done.returncode not in (0, 1, 3):
+        raise Error(-done.returncode, done.stderr.strip() or "%s ended with %d" % (" ".join(words), done.returncode))
+    return Run(done.returncode == 0, done.returncode, json.loads(done.stdout), done.stderr)
+
+
+def run(workload, **options):
+    """`belfry run WORKLOAD --json` with options by name: seed=3, bug=["a", "b"], qp_choice="first", lint=True."""
+    return _call("run", workload, options)
+
+
+def explore(workload, **options):
+    """`belfry explore`: searches for a seed and an ordering under which the run fails, and makes that run small."""
+    return _call("explore", workload, options)

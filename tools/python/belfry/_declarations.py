@@ -45,11 +45,12 @@ struct bf_found {
     uint64_t more; const char *text;
 };
 const char *bf_severity_name(int s);
+const char *bf_record_type_at(uint32_t i);
 const struct bf_rule_about *bf_rule_at(uint32_t i);
 int bf_rules_create(const void *opts, struct bf_rules **out, struct bf_error *err);
 void bf_rules_destroy(struct bf_rules *r);
 int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err);
-void bf_rules_finish(struct bf_rules *r, bool complete);
+int bf_rules_finish(struct bf_rules *r, bool complete);
 uint32_t bf_rules_count(const struct bf_rules *r);
 const struct bf_found *bf_rules_found(const struct bf_rules *r, uint32_t i);
 

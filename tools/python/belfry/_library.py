@@ -8,9 +8,13 @@ from ._declarations import VERSION, ffi
 
 
 def _candidates():
-    """Where the library may be: what the user says, beside this package's prefix, where the loader looks."""
+    """Where the library may be: what the user says, in the package, beside its prefix, where the loader looks."""
     if "BELFRY_LIBRARY" in os.environ:
         yield os.environ["BELFRY_LIBRARY"]
+        return
+    inside = pathlib.Path(__file__).resolve().parent / "libbelfry.so"
+    if inside.exists():
+        yield str(inside)
         return
     above = pathlib.Path(__file__).resolve().parents
     if len(above) > 3:
