@@ -9,7 +9,6 @@
 #include "sim/sim_internal.h"
 #include "sim/coro.h"
 #include "sim/event_queue.h"
-#include "sim/grow.h"
 #include "sim/pool.h"
 #include "sim/records_agent.h"
 #include "sim/where_internal.h"
@@ -44,6 +43,20 @@ int bf_agents_init(struct bf_sim *sim)
 	return 0;
 }
 
+/* Where stacks wait that somebody else no longer needs, which saves the system calls for new ones. */
+static struct bf_stacks *stacks_of(struct bf_sim *sim)
+{
+	return sim->stacks ? sim->stacks : &sim->agents->stacks;
+}
+
+static void leave_stack(struct bf_sim *sim, struct bf_coro *co)
+{
+	if (bf_coro_stack_bytes(co) == STACK_BYTES)
+		bf_stacks_keep(stacks_of(sim), co);
+	else
+		bf_coro_destroy(co);
+}
+
 void bf_agents_fini(struct bf_sim *sim)
 {
 	struct bf_agents *ags = sim->agents;
@@ -53,17 +66,16 @@ void bf_agents_fini(struct bf_sim *sim)
 	for (struct bf_agent *a = ags->first, *next; a; a = next) {
 		next = a->next;
 		bf_sim_cancel(sim, &a->wake);
-		bf_coro_destroy(a->coro);
+		if (a->coro)
+			leave_stack(sim, a->coro);
 		if (a->wait->watch != a->wait->few)
 			free(a->wait->watch);
 		bf_pool_give(sim, BF_CONTAINER_OF(a, struct agent_block, agent), sizeof(struct agent_block));
 	}
-	for (uint32_t i = 0; i < ags->nidle; i++)
-		bf_coro_destroy(ags->idle[i]);
+	bf_stacks_free(&ags->stacks);
 	bf_view_destroy(ags->sc_view);
 	bf_stores_free(ags);
 	bf_where_free(ags->where);
-	free(ags->idle);
 	free(ags->bucket);
 	free(ags);
 	sim->agents = NULL;
@@ -86,20 +98,9 @@ static void agent_main(void *arg)
 	BF_EMIT(a->sim, a->actor, agent_end, .ahead = a->charge_ps);
 }
 
-/* A stack that somebody else no longer needs saves the system calls for a new one. */
-static void keep_stack(struct bf_agents *ags, struct bf_coro *co)
+static int take_stack(struct bf_sim *sim, struct agent_block *b, size_t bytes)
 {
-	if (BF_GROW(ags->idle, ags->idle_cap, ags->nidle + 1)) {
-		bf_coro_destroy(co);
-		return;
-	}
-	ags->idle[ags->nidle++] = co;
-}
-
-static int take_stack(struct bf_agents *ags, struct agent_block *b, size_t bytes)
-{
-	if (bytes == STACK_BYTES && ags->nidle) {
-		b->agent.coro = ags->idle[--ags->nidle];
+	if (bytes == STACK_BYTES && (b->agent.coro = bf_stacks_take(stacks_of(sim)))) {
 		bf_coro_reset(b->agent.coro, agent_main, b);
 		return 0;
 	}
@@ -110,10 +111,7 @@ static void finish(struct bf_agents *ags, struct bf_agent *a)
 {
 	a->state = BF_AGENT_DONE;
 	ags->alive--;
-	if (bf_coro_stack_bytes(a->coro) == STACK_BYTES)
-		keep_stack(ags, a->coro);
-	else
-		bf_coro_destroy(a->coro);
+	leave_stack(a->sim, a->coro);
 	a->coro = NULL;
 }
 
@@ -208,7 +206,7 @@ int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct
 		*out = NULL;
 	if (!b || bf_watch_reserve(ags, ags->count + 1) ||
 	    !(a->actor = bf_stream_actor(&sim->rec, "agent", opts->name)) ||
-	    take_stack(ags, b, opts->stack_bytes ? opts->stack_bytes : STACK_BYTES)) {
+	    take_stack(sim, b, opts->stack_bytes ? opts->stack_bytes : STACK_BYTES)) {
 		bf_pool_give(sim, b, sizeof(*b));
 		return bf_fail(&sim->error, -ENOMEM, "no memory for agent '%s'", opts->name);
 	}

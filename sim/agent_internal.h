@@ -5,6 +5,7 @@
 #define BELFRY_SIM_AGENT_INTERNAL_H
 
 #include "sim/agent.h"
+#include "sim/coro.h"
 #include "sim/view.h"
 
 /* bf_sim_create() and bf_sim_destroy(). Init returns 0 or -ENOMEM. Fini needs the event queue alive: it cancels. */
@@ -62,9 +63,8 @@ struct bf_agents {
 	struct bf_watch_bucket *bucket; /* by line; looked up, never walked, so that addresses decide nothing */
 	uint32_t bucket_bits, watches;
 	uintptr_t watch_low,
-	    watch_high;        /* no watch is outside while there are any: most writes are of data, far away */
-	struct bf_coro **idle; /* stacks of agents that ended, for the next ones */
-	uint32_t nidle, idle_cap;
+	    watch_high;              /* no watch is outside while there are any: most writes are of data, far away */
+	struct bf_stacks stacks;     /* of agents that ended, for the next ones, unless the simulation has others' */
 	struct bf_view *sc_view;     /* for agents without a view of their own */
 	uint32_t weak_views;         /* views with an ordering other than sc: BF_SLOW_ORDER */
 	struct bf_store_slab *slabs; /* sim/view_buffer.c: memory of buffered stores */

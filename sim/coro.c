@@ -9,6 +9,7 @@
 
 #include "sim/compiler.h"
 #include "sim/coro_arch_internal.h"
+#include "sim/grow.h"
 
 #define BF_CORO_ASM (BF_CORO_X86_64 || BF_CORO_AARCH64)
 
@@ -49,6 +50,8 @@ struct bf_coro {
 /* It lies at the end of its own mapping: most stacks are shallow and share a page with it. */
 #define CORO_BYTES ((sizeof(struct bf_coro) + 127) & ~(size_t)127)
 #define SPREAD 16u
+
+#define MADV_GUARD 102 /* Linux MADV_GUARD_INSTALL, which older headers lack */
 
 static char *stack_bottom(const struct bf_coro *co)
 {
@@ -242,6 +245,19 @@ static size_t round_up(size_t bytes, size_t to)
 	return (bytes + to - 1) / to * to;
 }
 
+/*
+ * A page that faults. Linux 6.13 marks it in the page table; before, and elsewhere, it is a mapping of its own, with
+ * the stack between it and the next one: two for each stack of the 65530 that Linux gives a process (vm.max_map_count).
+ */
+static int guard(char *page, size_t bytes)
+{
+#ifdef __linux__
+	if (madvise(page, bytes, MADV_GUARD) == 0)
+		return 0;
+#endif
+	return mprotect(page, bytes, PROT_NONE);
+}
+
 int bf_coro_create(struct bf_coro **out, void (*main)(void *arg), void *arg, size_t stack_bytes)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE), end = round_up(CORO_BYTES + (SPREAD - 1) * 128, page);
@@ -258,7 +274,7 @@ int bf_coro_create(struct bf_coro **out, void (*main)(void *arg), void *arg, siz
 		   0);
 	if (map == MAP_FAILED)
 		return -ENOMEM;
-	if (mprotect(map, page, PROT_NONE)) {
+	if (guard(map, page)) {
 		munmap(map, map_bytes);
 		return -ENOMEM;
 	}
@@ -303,4 +319,26 @@ void bf_coro_destroy(struct bf_coro *co)
 int bf_coro_finished(const struct bf_coro *co)
 {
 	return co->finished;
+}
+
+void bf_stacks_keep(struct bf_stacks *s, struct bf_coro *co)
+{
+	if (BF_GROW(s->idle, s->room, s->count + 1)) {
+		bf_coro_destroy(co);
+		return;
+	}
+	s->idle[s->count++] = co;
+}
+
+struct bf_coro *bf_stacks_take(struct bf_stacks *s)
+{
+	return s->count ? s->idle[--s->count] : NULL;
+}
+
+void bf_stacks_free(struct bf_stacks *s)
+{
+	while (s->count)
+		bf_coro_destroy(s->idle[--s->count]);
+	free(s->idle);
+	*s = (struct bf_stacks){ 0 };
 }

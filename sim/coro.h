@@ -8,6 +8,7 @@
 #define BELFRY_SIM_CORO_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct bf_coro; /* opaque */
 
@@ -44,5 +45,19 @@ void bf_coro_leave(struct bf_coro *co);
 void bf_coro_hand_over(struct bf_coro *co, struct bf_coro *to);
 
 int bf_coro_finished(const struct bf_coro *co);
+
+/*
+ * Coroutines that nobody needs now, for whoever needs one next: a new one costs several calls of the system. Zeroed:
+ * empty. Of one thread; all of them have stacks of one size, which is the owner's affair.
+ */
+struct bf_stacks {
+	struct bf_coro **idle;
+	uint32_t count, room;
+};
+
+/* Keeps `co`, or destroys it where there is no memory. Takes one: NULL when there is none. Destroys all. */
+void bf_stacks_keep(struct bf_stacks *s, struct bf_coro *co);
+struct bf_coro *bf_stacks_take(struct bf_stacks *s);
+void bf_stacks_free(struct bf_stacks *s);
 
 #endif

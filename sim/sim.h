@@ -35,6 +35,7 @@ struct bf_agents;     /* sim/agent.h: all coroutines and who waits for what */
 struct bf_fault_plan; /* sim/fault.h */
 struct bf_stats;      /* sim/stats.h */
 struct bf_pool;       /* sim/pool.h */
+struct bf_stacks;     /* sim/coro.h */
 struct bf_graph;      /* sim/graph.h */
 struct bf_queue;
 
@@ -58,6 +59,7 @@ struct bf_sim {
 	struct bf_stats *stats;       /* NULL until the first statistic is asked for */
 	struct bf_pool *pool;         /* sim/pool.h; NULL until something is taken from it */
 	struct bf_chooser *chooser;   /* NULL: the seed answers. Not owned. */
+	struct bf_stacks *stacks;     /* sim/coro.h: stacks that earlier agents left; NULL: its own. Not owned. */
 	struct bf_graph *graph;       /* NULL: views keep buffers */
 	uint64_t seed;
 	uint64_t events; /* fired so far */

@@ -71,6 +71,8 @@ struct bf_world_opts {
 	uint64_t seed;
 	enum bf_ordering ordering;  /* sim only; live runs on the real machine's */
 	struct bf_chooser *chooser; /* sim only: who answers choices (sim/choice.h); NULL: the seed. Borrowed. */
+	struct bf_stacks
+	    *stacks; /* sim only: what threads run on, from world to world (sim/coro.h); or NULL. Borrowed */
 	const struct bf_mlx5_profile *profile; /* NULL: the default */
 	const char *faults;                    /* fault plan text or NULL; borrowed during open */
 	uint32_t devices;                      /* BF_DEVICE_* of each PE; 0: BF_DEVICE_MLX5, or `model` alone */

@@ -424,6 +424,7 @@ static int build(struct bf_cluster_world *w)
 	if (rc)
 		return bf_fail(w->err, rc, "no memory for a simulation");
 	w->sim->chooser = w->opts.chooser;
+	w->sim->stacks = w->opts.stacks;
 	w->cache.ops = &shared_ops;
 	if (w->opts.record_mask)
 		rc = bf_stream_open(&w->sim->rec, &w->sim->now_ps, w->opts.record_mask, w->opts.sink);

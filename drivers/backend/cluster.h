@@ -16,6 +16,7 @@ struct bf_hopper_profile;
 struct bf_cluster_opts {
 	uint64_t seed;
 	enum bf_ordering ordering;               /* how late plain stores become visible, how much warps stall */
+	struct bf_stacks *stacks;                /* what threads run on, from world to world; or NULL. Borrowed. */
 	struct bf_chooser *chooser;              /* who answers choices (sim/choice.h); NULL: the seed. Borrowed. */
 	const struct bf_hopper_profile *profile; /* NULL: h200 */
 	uint64_t limit_ps;                       /* of virtual time; 0: none */

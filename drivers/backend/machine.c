@@ -193,6 +193,7 @@ int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct
 		goto fail;
 	}
 	m->sim->chooser = opts->chooser;
+	m->sim->stacks = opts->stacks;
 	rc = open_stream(m, opts);
 	if (rc) {
 		bf_fail(err, rc, "cannot open the record stream");

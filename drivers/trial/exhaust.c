@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/coro.h"
 #include "sim/records_agent.h"
 
 #define NONE UINT32_MAX
@@ -239,6 +240,7 @@ int bf_exhaust(const struct bf_exhaust_opts *opts, const void *w, void *result, 
 		.out = out
 	};
 	struct bf_chooser *chooser = &x.chooser;
+	struct bf_stacks stacks = { 0 }, *kept = &stacks;
 	void *mine = malloc(f->choice_bytes);
 	int rc;
 
@@ -250,8 +252,11 @@ int bf_exhaust(const struct bf_exhaust_opts *opts, const void *w, void *result, 
 	if (!rc) {
 		memcpy(mine, w, f->choice_bytes);
 		memcpy((char *)mine + f->chooser.offset, &chooser, sizeof(chooser));
+		if (f->stacks.size)
+			memcpy((char *)mine + f->stacks.offset, &kept, sizeof(kept));
 		rc = search(&x, mine, result, err);
 	}
+	bf_stacks_free(&stacks);
 	free(mine);
 	free(x.node);
 	free(x.alternatives);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/coro.h"
+
 /*
  * What the threads of a search share. Run k is seed k / norders and ordering k % norders; each thread takes the next k.
  * Nobody starts a run above the lowest failure so far, and all below it are finished, so the outcome is that of one
@@ -69,6 +71,7 @@ static void *worker(void *arg)
 {
 	struct search *x = arg;
 	void *w = malloc(x->f->choice_bytes), *r = calloc(1, x->f->result_bytes);
+	struct bf_stacks stacks = { 0 }, *mine = &stacks;
 	uint64_t k;
 
 	while (w && r && take(x, &k)) {
@@ -77,12 +80,15 @@ static void *worker(void *arg)
 		int rc;
 
 		nth_run(x, k, w);
+		if (x->f->stacks.size)
+			memcpy((char *)w + x->f->stacks.offset, &mine, sizeof(mine));
 		rc = x->f->run(w, NULL, r, &err);
 		if (!rc) /* it says what could not be had, too, and was done without */
 			err = (struct bf_error){ 0 };
 		verdict = rc ? 0 : x->f->verdict(r);
 		deliver(x, k, rc || (verdict && (!x->s->want || verdict == x->s->want)), r, &err);
 	}
+	bf_stacks_free(&stacks);
 	free(w);
 	free(r);
 	return NULL;

@@ -22,6 +22,7 @@ struct bf_search_family {
 	size_t choice_bytes, result_bytes;
 	struct bf_search_part seed, ordering; /* where the choices have them */
 	struct bf_search_part chooser;        /* a struct bf_chooser *; size 0: they have none */
+	struct bf_search_part stacks;         /* a struct bf_stacks * (sim/coro.h), likewise */
 	const struct bf_search_part *parts;   /* in the order in which they are made smaller: */
 	uint32_t nparts;                      /* the first ones shorten the story most */
 	/* Whether the choices fit each other: 0, or a negative errno with `err` set. NULL: they always do. */

@@ -111,7 +111,8 @@ extern const struct bf_family *const bf_families[];
 	.search.verdict = bf_family_verdict, .records = { BF_MEMBER(choices, records), 0 },                            \
 	.counts = { BF_MEMBER(choices, counts), 0 }
 /* The same for those whose worlds take a chooser: explore --exhaustive, run --choices. */
-#define BF_FAMILY_CHOOSER(choices) .search.chooser = { BF_MEMBER(choices, chooser), 0 }
+#define BF_FAMILY_CHOOSER(choices)                                                                                     \
+	.search.chooser = { BF_MEMBER(choices, chooser), 0 }, .search.stacks = { BF_MEMBER(choices, stacks), 0 }
 
 /* The workload that is chosen, and who provides its devices. */
 const struct bf_work *bf_family_work(const struct bf_family *f, const void *w);

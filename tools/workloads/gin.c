@@ -15,6 +15,7 @@ struct choices {
 	uint64_t seed, bugs, limit_ps;
 	enum bf_ordering ordering;
 	struct bf_chooser *chooser; /* NULL: the seed */
+	struct bf_stacks *stacks;   /* of earlier runs */
 	uint32_t records;
 	struct bf_mlx5_profile profile;
 	const char *profile_text, *ptx;
@@ -174,6 +175,7 @@ static int set_up(struct arena *a, struct bf_sink *sink, struct bf_error *err)
 		.seed = w->seed,
 		.ordering = w->ordering,
 		.chooser = w->chooser,
+		.stacks = w->stacks,
 		.profile = &w->profile,
 		.faults = w->faults,
 		.npes = w->pes,

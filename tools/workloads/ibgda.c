@@ -168,6 +168,7 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.seed = w->seed,
 		.ordering = w->ordering,
 		.chooser = w->chooser,
+		.stacks = w->stacks,
 		.profile = &w->profile,
 		.faults = w->faults,
 		.topology = w->topology,

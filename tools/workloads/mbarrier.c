@@ -41,6 +41,7 @@ static int set_up(struct arena *a, const struct bf_mbar_workload *w, struct bf_s
 		.seed = w->seed,
 		.ordering = w->ordering,
 		.chooser = w->chooser,
+		.stacks = w->stacks,
 		.profile = &w->profile,
 		.limit_ps = w->limit_ps,
 		.record_mask = w->records,

@@ -15,6 +15,7 @@ struct bf_mbar_workload {
 	uint32_t blocks, cluster;
 	enum bf_ordering ordering;
 	struct bf_chooser *chooser; /* NULL: the seed */
+	struct bf_stacks *stacks;   /* of earlier runs */
 	uint64_t seed, limit_ps, pace_ps;
 	uint32_t records; /* BF_CLASS_* */
 	struct bf_hopper_profile profile;

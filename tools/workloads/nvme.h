@@ -18,6 +18,7 @@ struct bf_nvme_workload {
 	const struct bf_backend *backend;
 	enum bf_ordering ordering;
 	struct bf_chooser *chooser; /* NULL: the seed */
+	struct bf_stacks *stacks;   /* of earlier runs */
 	uint32_t records;           /* BF_CLASS_* */
 	bf_nvme_drv_bug_set bugs;   /* BF_NVME_DRV_BUG_* */
 	struct bf_nvme_profile profile;

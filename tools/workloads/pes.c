@@ -69,6 +69,7 @@ static int open_world(struct bf_pes_arena *a, struct bf_sink *sink, struct bf_er
 		.seed = p->seed,
 		.ordering = p->ordering,
 		.chooser = p->chooser,
+		.stacks = p->stacks,
 		.profile = &p->profile,
 		.faults = p->faults,
 		.topology = p->topology,

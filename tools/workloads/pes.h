@@ -19,6 +19,7 @@ struct bf_pes {
 	const struct bf_backend *backend;
 	enum bf_ordering ordering;
 	struct bf_chooser *chooser; /* NULL: the seed */
+	struct bf_stacks *stacks;   /* of earlier runs */
 	uint32_t records;           /* BF_CLASS_* */
 	uint64_t bugs, own_bugs;    /* BF_IBGDA_BUG_*; the family's */
 	uint64_t suspects;          /* BF_IBGDA_SUSPECT_* */
@@ -126,9 +127,9 @@ void bf_pes_list(struct bf_json *j);
 #define BF_PES_ROW(T, parts_)                                                                                          \
 	.search.choice_bytes = sizeof(T), .search.result_bytes = sizeof(struct bf_pes_result),                         \
 	.search.seed = { BF_MEMBER(T, pes.seed), 0 }, .search.ordering = { BF_MEMBER(T, pes.ordering), 0 },            \
-	.search.chooser = { BF_MEMBER(T, pes.chooser), 0 }, .search.verdict = bf_family_verdict,                       \
-	.search.check = bf_pes_check, .search.run = bf_pes_run, .search.parts = parts_,                                \
-	.search.nparts = BF_ARRAY_LEN(parts_), .records = { BF_MEMBER(T, pes.records), 0 },                            \
+	.search.chooser = { BF_MEMBER(T, pes.chooser), 0 }, .search.stacks = { BF_MEMBER(T, pes.stacks), 0 },          \
+	.search.verdict = bf_family_verdict, .search.check = bf_pes_check, .search.run = bf_pes_run,                   \
+	.search.parts = parts_, .search.nparts = BF_ARRAY_LEN(parts_), .records = { BF_MEMBER(T, pes.records), 0 },    \
 	.counts = { BF_MEMBER(T, pes.counts), 0 }, .work = { BF_MEMBER(T, pes.work), 0 },                              \
 	.backend = { BF_MEMBER(T, pes.backend), 0 }, .faults = { BF_MEMBER(T, pes.faults), 0 },                        \
 	.device = BF_DEVICE_MLX5, .fill = bf_pes_fill, .settle = bf_pes_settle, .verdict_name = bf_verdict_name,       \

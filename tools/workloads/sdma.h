@@ -37,6 +37,7 @@ struct bf_sdma_workload {
 	const struct bf_backend *backend;
 	enum bf_ordering ordering;
 	struct bf_chooser *chooser; /* NULL: the seed */
+	struct bf_stacks *stacks;   /* of earlier runs */
 	uint32_t records;           /* BF_CLASS_* */
 	uint64_t bugs;              /* BF_SDMA_BUG_* */
 	struct bf_sdma_profile profile;

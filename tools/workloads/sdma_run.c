@@ -28,6 +28,7 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.seed = w->seed,
 		.ordering = w->ordering,
 		.chooser = w->chooser,
+		.stacks = w->stacks,
 		.faults = w->faults,
 		.devices = BF_DEVICE_SDMA,
 		.sdma = &w->profile,
