@@ -7,8 +7,9 @@
  *	bench_ll --pes N [--tokens N] [--blocks N] [--groups N] [--warps N]
  *
  * With --pes, one round of a larger world with fewer SMs (--blocks) and warps on each (--groups of --warps): each lane
- * has a stack with a guard page, two mappings, of which Linux gives a process 65530. And with fewer tokens, where time
- * is short. Such times are not DeepEP's, which has a group of warps for each expert; the row says what it was run with.
+ * has a stack with a guard page (before Linux 6.13 two of the 65530 mappings of a process). And with fewer tokens,
+ * where time is short. Such times are not DeepEP's, which has a group of warps for each expert; the row says what it
+ * was run with.
  */
 #include <errno.h>
 #include <inttypes.h>
