@@ -71,6 +71,12 @@ void bf_domain_destroy(struct bf_domain *d)
 	free(d);
 }
 
+void bf_domain_flush(struct bf_domain *d)
+{
+	if (d && d->buffer.bucket)
+		bf_buffer_push(&d->buffer, BF_LEVEL_MEMORY, NULL, BF_CAUSE_DRAIN);
+}
+
 static bool domain_on_gpu(const struct bf_domain *d)
 {
 	return d && (d->buffer.level == BF_LEVEL_GPU || d->buffer.above);
@@ -120,6 +126,12 @@ void bf_view_destroy(struct bf_view *view)
 	if (view->ordering != BF_ORDER_SC && !--v->sim->agents->weak_views)
 		v->sim->slow &= ~BF_SLOW_ORDER;
 	bf_pool_give(v->sim, v, sizeof(*v));
+}
+
+void bf_view_flush(struct bf_view *view)
+{
+	if (view)
+		bf_buffer_push(&bf_view_full(view)->thread, BF_LEVEL_MEMORY, NULL, BF_CAUSE_DRAIN);
 }
 
 uint32_t bf_view_ready(const struct bf_view *v)

@@ -63,6 +63,8 @@ struct bf_domain;
 int bf_domain_create(struct bf_sim *sim, enum bf_scope level, struct bf_domain *parent, struct bf_domain **out);
 /* After the run and after its views; blocks before their GPU; drains what is left while the regions still exist. */
 void bf_domain_destroy(struct bf_domain *d);
+/* Everything that waits in it becomes visible now, in one of its orders; stores to registers set out. */
+void bf_domain_flush(struct bf_domain *d);
 
 struct bf_view_opts {
 	enum bf_ordering ordering;
@@ -78,6 +80,8 @@ struct bf_view_opts {
  */
 int bf_view_create(struct bf_sim *sim, const struct bf_view_opts *opts, struct bf_view **out);
 void bf_view_destroy(struct bf_view *v);
+/* As bf_domain_flush(). */
+void bf_view_flush(struct bf_view *v);
 
 /*
  * For a chooser that is untimed (sim/choice.h): how many stores of this view, or of this level, may move on now, and

@@ -172,10 +172,22 @@ void bf_ptx_grid_free(struct bf_ptx_grid *g)
 	free(g);
 }
 
+/* The end of a grid waits for its stores, those to doorbells too. */
+static void flush_left(struct bf_ptx_grid *g)
+{
+	for (struct bf_ptx_left *l = g->views; l; l = l->next)
+		bf_view_flush(l->view);
+	for (struct bf_ptx_left *l = g->domains; l; l = l->next)
+		bf_domain_flush(l->domain);
+}
+
 static void grid_ended(struct bf_ptx_grid *g)
 {
 	struct bf_ptx_device *d = g->device;
 	const struct bf_ptx_launch launch = g->launch;
+
+	if (!bf_ptx_is_dead(d))
+		flush_left(g);
 
 	bf_ptx_grid_free(g);
 	if (launch.done)

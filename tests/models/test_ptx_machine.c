@@ -421,6 +421,44 @@ START_TEST(stores_end_before_the_grid)
 }
 END_TEST
 
+static void rung(struct bf_region *region, uint64_t offset, const void *data, uint32_t len)
+{
+	uint32_t *count = region->owner;
+
+	(void)offset;
+	(void)data;
+	*count += len == 8;
+}
+
+/* A doorbell is a kernel's last act: it arrives, however late stores become visible. */
+START_TEST(doorbells_outlive_the_kernel)
+{
+	static const char text[] = PTX_HEADER
+	    ".visible .entry ring(.param .u64 at)\n{\n  .reg .b64 %rd<3>;\n"
+	    "  ld.param.u64 %rd1, [at]; mov.u64 %rd2, 7; st.mmio.relaxed.sys.global.u64 [%rd1], %rd2; ret;\n}\n";
+	static const struct bf_mmio_ops ops = { .write = rung };
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		uint32_t count = 0;
+		struct bf_region_opts bell = {
+			.name = "bell", .kind = BF_MEM_MMIO, .size = 4096, .mmio = &ops, .owner = &count
+		};
+		struct bf_region *region;
+		struct ptx_rig r;
+		uint64_t at;
+
+		rig_open(&r, seed, orderings[_i], text);
+		ck_assert_int_eq(bf_region_create(&r.space, &bell, &region), 0);
+		at = region->va;
+		ck_assert_int_eq(rig_launch(&r, "ring", 1, 1, &at, 1), 0);
+		ck_assert_int_eq(bf_sim_run(r.sim, BF_S), BF_RUN_IDLE);
+		ck_assert_uint_eq(r.failed, 0);
+		ck_assert_uint_eq(count, 1);
+		rig_close(&r);
+	}
+}
+END_TEST
+
 /* ---- records ---- */
 
 /* The same seed gives the same records; each lane is an actor, its accesses carry the line. */
@@ -470,6 +508,7 @@ int main(void)
 	tcase_add_test(t, prints);
 	tcase_add_loop_test(t, streams_keep_order, 0, 4);
 	tcase_add_test(t, stores_end_before_the_grid);
+	tcase_add_loop_test(t, doorbells_outlive_the_kernel, 0, 4);
 	tcase_add_loop_test(t, runs_repeat, 0, 4);
 	suite_add_tcase(s, t);
 	runner = srunner_create(s);
