@@ -9,6 +9,7 @@
 #include "sim/sim_internal.h"
 #include "sim/coro.h"
 #include "sim/event_queue.h"
+#include "sim/notice_internal.h"
 #include "sim/pool.h"
 #include "sim/records_agent.h"
 #include "sim/where_internal.h"
@@ -76,6 +77,7 @@ void bf_agents_fini(struct bf_sim *sim)
 	bf_view_destroy(ags->sc_view);
 	bf_stores_free(ags);
 	bf_where_free(ags->where);
+	bf_notice_free(ags->notice);
 	free(ags->bucket);
 	free(ags);
 	sim->agents = NULL;
@@ -322,6 +324,11 @@ int bf_agent_wait(struct bf_agent *a, const void *const *lines, uint32_t n, uint
 	int result;
 
 	assert(n <= BF_WAIT_LINES_MAX);
+	if (BF_UNLIKELY(w->stalled)) { /* between its look and this call: it looks once more, as a loop would */
+		w->stalled = false;
+		bf_agent_delay(a, poll_ps);
+		return 0;
+	}
 	if (BF_UNLIKELY(bf_watch_room(w, n))) { /* fewer lines than it takes would be a sleep for ever */
 		bf_fail(&a->sim->error, -ENOMEM, "no memory for what agent '%s' waits for", a->name);
 		bf_sim_stop(a->sim);

@@ -34,6 +34,7 @@ struct bf_agent_wait {
 	uint32_t room;
 	uint32_t n;           /* watches in the table */
 	bool touched;         /* a write or a nudge ended the last wait */
+	bool stalled;         /* since the last wait: what it looked at may have changed meanwhile */
 	bool nudgeable;       /* asleep in bf_agent_wait() */
 	bool parked;          /* asleep in bf_agent_park() */
 	bool unparked;        /* not to sleep in the next one */
@@ -69,8 +70,10 @@ struct bf_agents {
 	uint32_t weak_views;         /* views with an ordering other than sc: BF_SLOW_ORDER */
 	struct bf_store_slab *slabs; /* sim/view_buffer.c: memory of buffered stores */
 	struct bf_buffered *free_store;
-	uint32_t stores;        /* that are buffered somewhere */
-	struct bf_where *where; /* NULL until somebody wants to know */
+	uint32_t stores;                  /* that are buffered somewhere */
+	struct bf_where *where;           /* NULL until somebody wants to know */
+	struct bf_notice *notice;         /* likewise */
+	const struct bf_buffer *draining; /* whose store is reaching memory; NULL: a device writes */
 };
 
 /* Self: leaves until bf_agent_wake_at(). */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "sim/agent_internal.h"
+#include "sim/notice_internal.h"
 
 static const void *line_of(const void *p)
 {
@@ -150,6 +151,8 @@ void bf_agents_line_touched(struct bf_sim *sim, const void *line)
 		next = w->next;
 		if (line_of(w->addr) != line)
 			continue;
+		if (bf_noticing(sim)) /* it looks at the line now, and whatever is there */
+			bf_notice_read(sim, bf_view_buffer(a->view), line, BF_LINE);
 		/* Taking the agent out takes all of its watches: go past those that stand in this bucket too. */
 		while (next && next->agent == a)
 			next = next->next;

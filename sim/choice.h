@@ -42,6 +42,14 @@ const char *bf_choice_name(enum bf_choice_kind kind); /* "drain" */
 struct bf_chooser {
 	uint32_t (*choose)(struct bf_chooser *c, enum bf_choice_kind kind, uint32_t n);
 	bool untimed;
+	/*
+	 * Of the choice that is asked: a name that it keeps in every run in which its thread has done the same before;
+	 * 0: none. `watched`: noticed() tells, later in the same run, when somebody could have told its other
+	 * alternative.
+	 */
+	uint64_t key;
+	bool watched;
+	void (*noticed)(struct bf_chooser *c, uint64_t key); /* NULL: nobody wants to know */
 };
 
 /* One answer. */

@@ -151,6 +151,7 @@ static int sample(struct bf_dma_port *p, struct bf_dma_op *op)
 			load_words(dst, host, (uint32_t)run);
 		else
 			memcpy(dst, host, (size_t)run);
+		bf_mem_seen(region, host, (uint64_t)run);
 		r->sampled += (uint32_t)run;
 	}
 	return 0;

@@ -5,8 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "sim/agent.h"
+#include "sim/agent_internal.h"
 #include "sim/image.h"
+#include "sim/notice_internal.h"
 #include "sim/pcie.h"
 #include "sim/pool.h"
 #include "sim/records_io.h"
@@ -349,5 +350,15 @@ struct bf_region *bf_space_find_host(struct bf_space *sp, const void *p)
 
 void bf_mem_touched_slow(struct bf_region *r, const void *p, uint64_t len)
 {
-	bf_agents_touched(r->space->sim, p, len);
+	struct bf_sim *sim = r->space->sim;
+
+	if (bf_noticing(sim))
+		bf_notice_write(sim, sim->agents->draining, p, len);
+	if (sim->slow & BF_SLOW_WATCH)
+		bf_agents_touched(sim, p, len);
+}
+
+void bf_mem_seen_slow(struct bf_region *r, const void *p, uint64_t len)
+{
+	bf_notice_read(r->space->sim, NULL, p, len);
 }

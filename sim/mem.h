@@ -194,8 +194,16 @@ static inline void *bf_host(const struct bf_region *r, uint64_t va)
 void bf_mem_touched_slow(struct bf_region *r, const void *p, uint64_t len);
 static inline void bf_mem_touched(struct bf_region *r, const void *p, uint64_t len)
 {
-	if (BF_UNLIKELY(r->space->sim->slow & BF_SLOW_WATCH))
+	if (BF_UNLIKELY(r->space->sim->slow & (BF_SLOW_WATCH | BF_SLOW_NOTICE)))
 		bf_mem_touched_slow(r, p, len);
+}
+
+/* A device has read bytes: for who wants to know which stores it could have missed. */
+void bf_mem_seen_slow(struct bf_region *r, const void *p, uint64_t len);
+static inline void bf_mem_seen(struct bf_region *r, const void *p, uint64_t len)
+{
+	if (BF_UNLIKELY(r->space->sim->slow & BF_SLOW_NOTICE))
+		bf_mem_seen_slow(r, p, len);
 }
 
 BF_API_END

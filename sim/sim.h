@@ -26,10 +26,11 @@ BF_API_BEGIN
 #define BF_S 1000000000000ull
 
 /* Reasons why memory primitives must leave their fast path (struct bf_sim.slow). */
-#define BF_SLOW_ORDER 1u  /* an ordering other than sc is in force */
-#define BF_SLOW_RECORD 2u /* the record stream wants memory records */
-#define BF_SLOW_WATCH 4u  /* some agent sleeps on a memory line */
-#define BF_SLOW_CACHE 8u  /* some region lies behind a cache that DMA does not keep coherent */
+#define BF_SLOW_ORDER 1u   /* an ordering other than sc is in force */
+#define BF_SLOW_RECORD 2u  /* the record stream wants memory records */
+#define BF_SLOW_WATCH 4u   /* some agent sleeps on a memory line */
+#define BF_SLOW_NOTICE 16u /* a search wants to know which delays would be noticed (struct bf_chooser) */
+#define BF_SLOW_CACHE 8u   /* some region lies behind a cache that DMA does not keep coherent */
 
 struct bf_agents;     /* sim/agent.h: all coroutines and who waits for what */
 struct bf_fault_plan; /* sim/fault.h */
@@ -91,10 +92,28 @@ void bf_sim_destroy(struct bf_sim *sim);
  */
 enum bf_run_end bf_sim_run(struct bf_sim *sim, uint64_t until_ps);
 
+/* From now on `c` answers; not owned. NULL: the seed. */
+static inline void bf_sim_chosen_by(struct bf_sim *sim, struct bf_chooser *c)
+{
+	sim->chooser = c;
+	sim->slow = c && c->noticed ? sim->slow | BF_SLOW_NOTICE : sim->slow & ~BF_SLOW_NOTICE;
+}
+
 /* Asks the chooser, which must be there, for one of `n` >= 1 alternatives. */
 static inline uint32_t bf_choose(struct bf_sim *sim, enum bf_choice_kind kind, uint32_t n)
 {
 	return n < 2 ? 0 : sim->chooser->choose(sim->chooser, kind, n);
+}
+
+/* The same for a choice that has a name (struct bf_chooser). */
+static inline uint32_t bf_choose_named(struct bf_sim *sim, enum bf_choice_kind kind, uint32_t n, uint64_t key)
+{
+	uint32_t taken;
+
+	sim->chooser->key = key;
+	taken = bf_choose(sim, kind, n);
+	sim->chooser->key = 0;
+	return taken;
 }
 
 /* Makes bf_sim_run() return after the current event. Callable from events and agents of this simulation only. */

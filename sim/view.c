@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/graph.h"
+#include "sim/notice_internal.h"
 #include "sim/pcie.h"
 #include "sim/pool.h"
 #include "sim/records_agent.h"
@@ -112,6 +113,11 @@ int bf_view_create(struct bf_sim *sim, const struct bf_view_opts *opts, struct b
 	bf_view_update_slow(sim);
 	*out = &v->pub;
 	return 0;
+}
+
+const struct bf_buffer *bf_view_buffer(struct bf_view *v)
+{
+	return &bf_view_full(v)->thread;
 }
 
 void bf_view_destroy(struct bf_view *view)
@@ -234,8 +240,9 @@ static struct bf_buffered *new_store(struct bf_agent *a, struct bf_region *r, vo
 	e->at = p;
 	e->seq = v->seq;
 	e->issued_ps = bf_agent_now(a);
-	for (uint32_t i = 0; i < BF_LEVEL_MEMORY && BF_LIKELY(!a->sim->chooser); i++)
-		e->delay_ps[i] = hop_delay(v, r->kind == BF_MEM_MMIO);
+	for (uint32_t i = 0; i < BF_LEVEL_MEMORY; i++)
+		e->delay_ps[i] = BF_LIKELY(!a->sim->chooser) ? hop_delay(v, r->kind == BF_MEM_MMIO) : 0;
+	e->origin = &v->thread;
 	e->actor = a->actor;
 	e->len = (uint8_t)len;
 	e->ordering = (uint8_t)v->pub.ordering;
@@ -278,6 +285,25 @@ static void drop_stale(struct bf_view_full *v, enum bf_scope scope)
 		bf_stale_drop_all(v->block);
 }
 
+/*
+ * Where somebody chooses, a store may be late at each level on its way. Nobody but its device sees a store to a
+ * register: it is late at the last level, from which the fewest fences push it.
+ */
+static void choose_delays(struct bf_view_full *v, struct bf_buffered *e, enum bf_level from)
+{
+	struct bf_sim *sim = v->sim;
+
+	for (struct bf_buffer *b = buffer_at(v, e->region, from), *above; b; b = above) {
+		const uint64_t key = bf_view_key(BF_CHOICE_DRAIN, e->actor, b->level, e->seq);
+
+		above = bf_buffer_above(b, e->region);
+		if (e->region->kind != BF_MEM_MMIO)
+			e->delay_ps[b->level] = bf_choose_watched(sim, BF_CHOICE_DRAIN, key);
+		else if (!above)
+			e->delay_ps[b->level] = bf_choose_named(sim, BF_CHOICE_DRAIN, 2, key);
+	}
+}
+
 /* Makes a store, with everything older on its line already out of its way, visible at `level` now. */
 static void store_at(struct bf_agent *a, struct bf_region *r, void *p, const void *data, uint32_t len,
 		     enum bf_level level, enum bf_path path, enum bf_view_cause cause)
@@ -286,6 +312,10 @@ static void store_at(struct bf_agent *a, struct bf_region *r, void *p, const voi
 	struct bf_buffered *e = new_store(a, r, p, data, len, path);
 
 	if (e) {
+		if (BF_UNLIKELY(a->sim->chooser) && !a->sim->chooser->untimed)
+			choose_delays(v, e, level);
+		if (bf_noticing(a->sim))
+			bf_notice_issue(a->sim, &v->thread, e);
 		bf_buffer_place(buffer_at(v, r, level), e, cause);
 	} else { /* no memory to be late with */
 		bf_buffer_push(&v->thread, BF_LEVEL_MEMORY, bf_line_of(p), cause);
@@ -389,10 +419,11 @@ static uint64_t head_of(const void *data, uint32_t len)
 	return v;
 }
 
-static bool leaves_copy(struct bf_view_full *v)
+static bool leaves_copy(struct bf_view_full *v, uint64_t key)
 {
 	if (BF_UNLIKELY(v->sim->chooser))
-		return bf_choose(v->sim, BF_CHOICE_STALE, 2);
+		return v->sim->chooser->untimed ? bf_choose(v->sim, BF_CHOICE_STALE, 2)
+						: bf_choose_watched(v->sim, BF_CHOICE_STALE, key);
 	return bf_rng_chance(&v->rng, 500000);
 }
 
@@ -403,13 +434,26 @@ static uint64_t copy_life(struct bf_view_full *v)
 	return v->pub.ordering == BF_ORDER_GPU ? bf_rng_below(&v->rng, 4 * BF_US) : bf_view_late(&v->rng);
 }
 
+/* It left no copy: what that would have changed, and what an earlier copy would have. */
+static void notice_weak_load(struct bf_agent *a, const uint8_t *p, uint32_t len, const uint8_t *fresh, uint64_t key)
+{
+	struct bf_view_full *v = bf_view_full(a->view);
+	const uint8_t *line = bf_line_of(p);
+
+	bf_notice_read(a->sim, &v->thread, line, BF_LINE);
+	bf_notice_copy_read(v->block, p, len, fresh + (p - line));
+	bf_notice_copy(v->block, line, fresh, key, bf_agents_now(a->sim) + BF_CHOSEN_LATE);
+}
+
 /* A weak load through the block's copies: true when one of them answered for what lies above the block. */
 static bool load_stale(struct bf_agent *a, const uint8_t *p, uint32_t len, uint8_t *out)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
 	uint8_t *line = bf_line_of(p);
 	const uint8_t *copy = bf_stale_find(v->block, line);
+	const uint64_t key = bf_view_key(BF_CHOICE_STALE, a->actor, 0, v->asked++);
 	uint8_t fresh[BF_LINE];
+	bool leaves;
 
 	if (copy && BF_UNLIKELY(v->sim->chooser) && v->sim->chooser->untimed &&
 	    !bf_choose(v->sim, BF_CHOICE_STALE, 2)) { /* it had expired */
@@ -431,10 +475,14 @@ static bool load_stale(struct bf_agent *a, const uint8_t *p, uint32_t len, uint8
 		}
 		return true;
 	}
-	if (leaves_copy(v) && bf_view_region(a, p, len, false)) {
+	leaves = leaves_copy(v, key);
+	if ((leaves || bf_noticing(a->sim)) && bf_view_region(a, p, len, false)) {
 		bf_memory_load(a, line, fresh, BF_LINE, false);
 		overlay_from(v->block->above, line, BF_LINE, fresh);
-		bf_stale_keep(v->block, line, fresh, copy_life(v));
+		if (leaves)
+			bf_stale_keep(v->block, line, fresh, copy_life(v));
+		else
+			notice_weak_load(a, p, len, fresh, key);
 	}
 	return false;
 }
@@ -456,6 +504,27 @@ static void record_load(struct bf_agent *a, const void *p, const void *data, uin
 	BF_EMIT_MADE(a->sim, a->actor, load, r, NULL, 0);
 }
 
+/*
+ * Where somebody chooses, a thread may stall before any access by which it learns something, and after an atomic (`p`
+ * NULL): that is where another thread or a device can slip in between two steps of a protocol.
+ */
+static BF_NOINLINE void stall(struct bf_agent *a, const void *p, uint32_t len, bool loads)
+{
+	struct bf_view_full *v = bf_view_full(a->view);
+	const uint64_t key = bf_view_key(BF_CHOICE_SCHEDULE, a->actor, 1, v->asked++);
+
+	if (bf_choose_watched(a->sim, BF_CHOICE_SCHEDULE, key)) {
+		bf_agent_delay(a, BF_CHOSEN_STALL);
+		a->wait->stalled = true;
+	} else if (bf_noticing(a->sim))
+		bf_notice_stall(a->sim, &v->thread, p, len, loads, key, bf_agents_now(a->sim) + BF_CHOSEN_STALL);
+}
+
+static bool may_stall(const struct bf_view_full *v)
+{
+	return BF_UNLIKELY(v->sim->chooser) && !v->sim->chooser->untimed && v->pub.ordering >= BF_ORDER_GPU;
+}
+
 void bf_load_slow(struct bf_agent *a, const void *p, void *data, uint32_t len, enum bf_sem sem, enum bf_scope scope)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
@@ -465,6 +534,10 @@ void bf_load_slow(struct bf_agent *a, const void *p, void *data, uint32_t len, e
 		bf_graph_load(a, p, data, len, sem, scope);
 		return;
 	}
+	if (may_stall(v))
+		stall(a, p, len, true);
+	if (bf_noticing(a->sim))
+		bf_notice_read(a->sim, &v->thread, p, len);
 	if (v->pub.ordering == BF_ORDER_SC) {
 		bf_memory_load(a, p, data, len, through);
 	} else if (sem == BF_WEAK && v->block && load_stale(a, p, len, data)) {
@@ -572,6 +645,10 @@ static BF_ALWAYS_INLINE void apply(struct bf_agent *a, void *p, uint32_t len, bf
 		return;
 	}
 	bf_agent_delay(a, v->pub.cost->atomic);
+	if (may_stall(v))
+		stall(a, p, len, false);
+	if (bf_noticing(a->sim))
+		bf_notice_read(a->sim, &v->thread, p, len);
 	v->seq++;
 	if (locked)
 		bf_wc_evict(v, BF_WC_ORDERED);
@@ -585,6 +662,8 @@ static BF_ALWAYS_INLINE void apply(struct bf_agent *a, void *p, uint32_t len, bf
 	drop_stale_line(v, p);
 	if (sem == BF_ACQUIRE || sem == BF_ACQ_REL)
 		drop_stale(v, scope);
+	if (may_stall(v))
+		stall(a, NULL, 0, false);
 }
 
 struct operation {
@@ -634,6 +713,8 @@ void bf_load_peek(struct bf_agent *a, const void *p, void *data, uint32_t len)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
 
+	if (bf_noticing(a->sim))
+		bf_notice_read(a->sim, &v->thread, p, len);
 	bf_memory_load(a, p, data, len, true);
 	if (v->pub.ordering != BF_ORDER_SC)
 		overlay_from(&v->thread, p, len, data);
@@ -649,6 +730,9 @@ void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 	bf_agent_delay(a, v->pub.cost->mmio);
 	if (!r)
 		return;
+	if (may_stall(v) &&
+	    bf_choose_named(a->sim, BF_CHOICE_SCHEDULE, 2, bf_view_key(BF_CHOICE_SCHEDULE, a->actor, 1, v->asked++)))
+		bf_agent_delay(a, BF_CHOSEN_STALL);
 	v->seq++;
 	BF_WHERE(a);
 	BF_EMIT_TAIL(a->sim, a->actor, mmio_store, data, len, .va = bf_va(r, p), .seq = v->seq, .len = len, .sem = sem);

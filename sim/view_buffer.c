@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/notice_internal.h"
 #include "sim/pcie.h"
 #include "sim/records_agent.h"
 #include "sim/view_internal.h"
@@ -148,7 +149,9 @@ static void commit(struct bf_sim *sim, struct bf_buffered *e, enum bf_view_cause
 		record_visible(sim, e, cause);
 	if (e->region->kind != BF_MEM_MMIO) {
 		bf_memory_store(e->region, e->at, e->data, e->len, (enum bf_path)e->path, e->actor);
+		sim->agents->draining = e->origin;
 		bf_mem_touched(e->region, e->at, e->len);
+		sim->agents->draining = NULL;
 	} else if (cause != BF_CAUSE_END) {
 		bf_mmio_post(e->region, (uint64_t)(e->at - e->region->bytes), e->data, e->len);
 	}
@@ -226,15 +229,28 @@ void bf_buffer_drain_ready(struct bf_buffer *b, uint32_t i)
 }
 
 /* Where somebody chooses, a store moves on at once, or as late as nothing forces it. */
-static uint64_t delay_of(const struct bf_buffered *e, const struct bf_buffer *b)
+static uint64_t delay_of(const struct bf_buffered *e, const struct bf_buffer *b, uint64_t now)
 {
+	const uint64_t until = e->issued_ps + BF_CHOSEN_LATE;
 	struct bf_chooser *c = b->sim->chooser;
 
 	if (BF_LIKELY(!c))
 		return e->delay_ps[b->level];
 	if (c->untimed)
 		return CHOSEN_NEVER;
-	return bf_choose(b->sim, BF_CHOICE_DRAIN, 2) ? BF_CHOSEN_LATE : 0;
+	return !e->delay_ps[b->level] || now >= until ? 0 : until - now;
+}
+
+/* It has arrived in its buffer: who would see that, and what if it stayed. */
+static void notice(const struct bf_buffered *e, struct bf_buffer *b, uint64_t now)
+{
+	const uint64_t until = e->issued_ps + BF_CHOSEN_LATE;
+
+	if (b->level != BF_LEVEL_THREAD)
+		bf_notice_write(b->sim, e->origin, e->at, e->len);
+	bf_notice_arrival(b, e, until);
+	if (e->region->kind != BF_MEM_MMIO && !e->delay_ps[b->level] && until > now)
+		bf_notice_store(b, e, bf_view_key(BF_CHOICE_DRAIN, e->actor, b->level, e->seq), until);
 }
 
 /* Decides when a store that has arrived in its buffer goes on: after its delay, and not before those it must follow. */
@@ -243,9 +259,11 @@ static void settle(struct bf_buffered *e)
 	struct bf_buffer *b = e->in;
 	const uint64_t now = bf_agents_now(b->sim);
 	const bool fifo = e->ordering == BF_ORDER_TSO;
-	uint64_t due = now + delay_of(e, b);
+	uint64_t due = now + delay_of(e, b, now);
 	bool follows = false;
 
+	if (bf_noticing(b->sim))
+		notice(e, b, now);
 	if (!fifo && e->region->kind != BF_MEM_MMIO)
 		due = merge(e, due);
 	for (const struct bf_buffered *o = fifo ? e->prev : e->line_prev; o; o = fifo ? NULL : o->line_prev) {
@@ -321,10 +339,22 @@ static uint32_t push_line(struct bf_buffer *b, enum bf_level level, const uint8_
 	return n;
 }
 
+/* What is pushed is seen now: a stall before would have made that later. */
+static void notice_push(struct bf_buffer *b, enum bf_level level, const uint8_t *line)
+{
+	bf_notice_push(b, (int)level, line);
+	for (const struct bf_buffer *in = b; in && in->level < level; in = in->above)
+		for (const struct bf_buffered *e = in->first; e; e = e->next)
+			if (!line || bf_line_of(e->at) == line)
+				bf_notice_issue(b->sim, b, e);
+}
+
 uint32_t bf_buffer_push(struct bf_buffer *b, enum bf_level level, const uint8_t *line, enum bf_view_cause cause)
 {
 	uint32_t n = 0;
 
+	if (bf_noticing(b->sim))
+		notice_push(b, level, line);
 	if (BF_LIKELY(!b->sim->agents->stores)) /* nobody's: the usual case under sc, which need not look further up */
 		return 0;
 	for (; b && b->level < level; b = b->above) {

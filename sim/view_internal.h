@@ -36,10 +36,13 @@ struct bf_buffered {
 	struct bf_buffered *next, *prev;           /* the buffer, in order of arrival */
 	struct bf_buffered *line_next, *line_prev; /* the same bucket, likewise */
 	struct bf_buffer *in;
+	const struct bf_buffer *origin; /* its thread's */
 	struct bf_region *region;
 	uint8_t *at; /* host address */
 	uint64_t seq, issued_ps;
-	uint64_t delay_ps[BF_LEVEL_MEMORY]; /* time in each level; drawn when issued, so that nobody else matters */
+	uint64_t
+	    delay_ps[BF_LEVEL_MEMORY]; /* time in each level; drawn when issued, so that nobody else matters.
+					  Where somebody chooses: not 0 is until BF_CHOSEN_LATE after it was issued */
 	uint32_t actor;
 	uint8_t len;
 	uint8_t ordering;
@@ -140,6 +143,7 @@ struct bf_view_full {
 	bool on_gpu; /* its domain belongs to a GPU */
 	uint64_t seq;
 	uint64_t polled_va, polled_value; /* what the last record of a load said */
+	uint64_t asked;                   /* choices, for their names */
 };
 
 static inline struct bf_view_full *bf_view_full(struct bf_view *v)
@@ -150,6 +154,14 @@ static inline struct bf_view_full *bf_view_full(struct bf_view *v)
 void bf_wc_init(struct bf_view_full *v);
 void bf_wc_evict(struct bf_view_full *v, enum bf_wc_cause cause);
 
+/* The name of a choice of this view's thread: the `n`th of its kind, or that of its store `n` at `level`. */
+static inline uint64_t bf_view_key(enum bf_choice_kind kind, uint32_t actor, uint32_t level, uint64_t n)
+{
+	return (uint64_t)(kind + 1) << 60 | (uint64_t)(actor & 0x3ffff) << 42 | (uint64_t)level << 40 |
+	       (n & 0xffffffffff);
+}
+
+#define BF_CHOSEN_STALL (5 * BF_US)  /* a message to a peer and back */
 #define BF_CHOSEN_LATE (256 * BF_US) /* chosen to be late: as late as adversarial makes a store */
 
 /* A heavy-tailed delay: evenly over the powers of two from 1 to 256 us. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/notice_internal.h"
 #include "sim/view_internal.h"
 
 #define COPIES 16
@@ -83,6 +84,8 @@ void bf_stale_drop_line(struct bf_buffer *block, const uint8_t *line)
 
 	if (c)
 		drop(c);
+	if (bf_noticing(block->stale->sim))
+		bf_notice_copy_drop(block, line);
 }
 
 void bf_stale_drop_all(struct bf_buffer *block)
@@ -93,6 +96,8 @@ void bf_stale_drop_all(struct bf_buffer *block)
 		if (s->copy[i].line)
 			drop(&s->copy[i]);
 	}
+	if (bf_noticing(s->sim))
+		bf_notice_copy_drop(block, NULL);
 }
 
 const uint8_t *bf_stale_find(const struct bf_buffer *block, const uint8_t *line)

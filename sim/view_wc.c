@@ -80,7 +80,10 @@ void bf_wc_init(struct bf_view_full *v)
 static uint64_t evict_delay(struct bf_view_full *v)
 {
 	if (BF_UNLIKELY(v->sim->chooser))
-		return bf_choose(v->sim, BF_CHOICE_COMBINE, 2) ? BF_CHOSEN_LATE : EVICT_SC;
+		return bf_choose_named(v->sim, BF_CHOICE_COMBINE, 2,
+				       bf_view_key(BF_CHOICE_COMBINE, v->wc.actor, 0, v->asked++))
+			   ? BF_CHOSEN_LATE
+			   : EVICT_SC;
 	switch (v->pub.ordering) {
 	case BF_ORDER_SC:
 		return EVICT_SC;

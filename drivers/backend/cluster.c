@@ -423,7 +423,7 @@ static int build(struct bf_cluster_world *w)
 
 	if (rc)
 		return bf_fail(w->err, rc, "no memory for a simulation");
-	w->sim->chooser = w->opts.chooser;
+	bf_sim_chosen_by(w->sim, w->opts.chooser);
 	w->sim->stacks = w->opts.stacks;
 	w->cache.ops = &shared_ops;
 	if (w->opts.record_mask)

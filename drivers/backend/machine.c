@@ -192,7 +192,7 @@ int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct
 		bf_fail(err, rc, "no memory for a simulation");
 		goto fail;
 	}
-	m->sim->chooser = opts->chooser;
+	bf_sim_chosen_by(m->sim, opts->chooser);
 	m->sim->stacks = opts->stacks;
 	rc = open_stream(m, opts);
 	if (rc) {

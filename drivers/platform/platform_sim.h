@@ -40,26 +40,15 @@ struct bf_thread {
 /*
  * A GPU's scheduler may leave a warp where it stands for as long as it likes. Under the weak orderings a lane stalls
  * now and then, by seed, right after an atomic: that is where another thread can slip in between two steps of a
- * protocol.
+ * protocol. Where somebody chooses, the view asks (sim/view.c).
  */
 #define BF_SIM_STALL_PPM 62500u
 static BF_ALWAYS_INLINE void bf_sim_stall(struct bf_thread *t)
 {
 	if (BF_LIKELY(!t->stall_ns))
 		return;
-	if (BF_UNLIKELY(t->agent->sim->chooser)) {
-		if (bf_choose(t->agent->sim, BF_CHOICE_SCHEDULE, 2))
-			bf_agent_delay(t->agent, t->stall_ns * BF_NS);
-	} else if (bf_rng_chance(&t->stalls, BF_SIM_STALL_PPM)) {
+	if (BF_LIKELY(!t->agent->sim->chooser) && bf_rng_chance(&t->stalls, BF_SIM_STALL_PPM))
 		bf_agent_delay(t->agent, bf_rng_below(&t->stalls, t->stall_ns * BF_NS));
-	}
-}
-
-/* Where somebody chooses, it may stall before its doorbells, too: between what it has read and what it rings. */
-static BF_ALWAYS_INLINE void bf_sim_pause(struct bf_thread *t)
-{
-	if (BF_UNLIKELY(t->agent->sim->chooser) && t->stall_ns && bf_choose(t->agent->sim, BF_CHOICE_SCHEDULE, 2))
-		bf_agent_delay(t->agent, t->stall_ns * BF_NS);
 }
 
 BF_STATIC_ASSERT((int)BF_AT_CTA == (int)BF_SCOPE_CTA && (int)BF_AT_GPU == (int)BF_SCOPE_GPU &&
@@ -229,13 +218,11 @@ BF_SIM_CAS(64)
 
 static BF_ALWAYS_INLINE void bf_mmio_st64(struct bf_thread *t, void *p, uint64_t v)
 {
-	bf_sim_pause(t);
 	bf_mmio_store(t->agent, p, &v, sizeof(v), BF_RELAXED);
 }
 
 static BF_ALWAYS_INLINE void bf_mmio_st32(struct bf_thread *t, void *p, uint32_t v)
 {
-	bf_sim_pause(t);
 	bf_mmio_store(t->agent, p, &v, sizeof(v), BF_RELAXED);
 }
 

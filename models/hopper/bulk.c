@@ -475,6 +475,7 @@ bool bf_bulk_global_read(struct bf_bulk *b, uint64_t va, void *data, uint32_t le
 
 	if (!r)
 		return false;
+	bf_mem_seen(r, bf_host(r, va), len);
 	if (!r->cache)
 		memcpy(out, bf_host(r, va), len);
 	else

@@ -26,23 +26,32 @@ static void print_covered(const struct search *s)
 	for (int k = 0; k < BF_CHOICE_KINDS; k++)
 		if (s->r.asked[k])
 			printf(" %s %" PRIu64, bf_choice_name((enum bf_choice_kind)k), s->r.asked[k]);
-	printf("\nnot varied: losses, times of devices and links, the seed of the data\n");
+	printf(" (%" PRIu64 " delays that nobody could notice)\n", s->r.unnoticed);
+	if (s->r.doubted)
+		printf("%" PRIu64 " of these were tried all the same: nothing came of them\n", s->r.doubted);
+	printf("not varied: losses, times of devices and links, the seed of the data\n");
 }
 
 static void print_good(const struct search *s)
 {
 	const char *name = bf_family_work(s->f, s->w)->name, *o = bf_ordering_name(s->ordering);
+	const bool few_stalls = s->opts.stalls < s->opts.delays;
 
+	printf("%s, ordering %s: ", name, o);
 	if (s->r.all)
-		printf("%s, ordering %s: all %" PRIu64 " runs are good", name, o, s->r.runs);
+		printf("all %" PRIu64 " runs are good", s->r.runs);
+	else if (s->r.stalled)
+		printf("all %" PRIu64 " runs with any delays and at most %u stalls are good", s->r.runs,
+		       s->opts.stalls);
+	else if (s->r.whole && few_stalls)
+		printf("all %" PRIu64 " runs with at most %u delays, %u of them stalls, are good", s->r.runs,
+		       s->r.delays, s->opts.stalls);
 	else if (s->r.whole)
-		printf("%s, ordering %s: all %" PRIu64 " runs with at most %u delays are good", name, o, s->r.runs,
-		       s->r.delays);
+		printf("all %" PRIu64 " runs with at most %u delays are good", s->r.runs, s->r.delays);
 	else
-		printf("%s, ordering %s: not finished: all runs with at most %u delays are good, and %" PRIu64
-		       " in all",
-		       name, o, s->r.delays, s->r.runs);
-	printf(" (%u choices in the quiet one, %" PRIu64 " runs equal to another)\n", s->r.choices, s->r.equal);
+		printf("not finished: all runs with at most %u delays are good, and %" PRIu64 " in all", s->r.delays,
+		       s->r.runs);
+	printf(" (%u choices in the quiet one)\n", s->r.choices);
 	print_covered(s);
 }
 
@@ -52,15 +61,24 @@ static void write_command(const struct search *s, char *buf, size_t cap)
 	bf_command_append(buf, cap, "choices", s->r.list);
 }
 
+static const char *how_it_failed(const struct search *s)
+{
+	const uint32_t verdict = s->f->search.verdict(s->result);
+
+	return verdict ? s->f->verdict_name(verdict) : "right by luck";
+}
+
 static void print_bad(const struct search *s)
 {
 	char command[2048];
 
 	write_command(s, command, sizeof(command));
-	printf("%s after %" PRIu64 " runs, ordering %s, with the fewest delays that do it:\n  %s\n",
-	       s->f->verdict_name(s->f->search.verdict(s->result)), s->r.runs, bf_ordering_name(s->ordering), command);
-	if (s->f->print_failure)
+	printf("%s after %" PRIu64 " runs, ordering %s, with the fewest delays that do it:\n  %s\n", how_it_failed(s),
+	       s->r.runs, bf_ordering_name(s->ordering), command);
+	if (s->f->print_failure && s->f->search.verdict(s->result))
 		s->f->print_failure(stdout, s->result);
+	if (s->r.found[0])
+		printf("%s\n", s->r.found);
 }
 
 static void json_one(struct search *s, bool found)
@@ -72,10 +90,12 @@ static void json_one(struct search *s, bool found)
 	bf_json_text(j, "ordering", bf_ordering_name(s->ordering));
 	bf_json_bool(j, "found", found);
 	bf_json_u64(j, "runs", s->r.runs);
-	bf_json_u64(j, "equal", s->r.equal);
+	bf_json_u64(j, "unnoticed", s->r.unnoticed);
+	bf_json_u64(j, "doubted", s->r.doubted);
 	bf_json_u64(j, "delays", s->r.delays);
 	bf_json_bool(j, "whole", s->r.whole);
 	bf_json_bool(j, "all", s->r.all);
+	bf_json_u64(j, "stalls", s->opts.stalls);
 	bf_json_u64(j, "choices", s->r.choices);
 	bf_json_open(j, "asked", '{');
 	for (int k = 0; k < BF_CHOICE_KINDS; k++)
@@ -83,7 +103,7 @@ static void json_one(struct search *s, bool found)
 	bf_json_close(j, '}');
 	if (found) {
 		write_command(s, command, sizeof(command));
-		bf_json_text(j, "verdict", s->f->verdict_name(s->f->search.verdict(s->result)));
+		bf_json_text(j, "verdict", how_it_failed(s));
 		bf_json_text(j, "command", command);
 		bf_json_text(j, "list", s->r.list);
 		if (s->f->json_failure)
@@ -98,7 +118,8 @@ static int search_one(struct search *s)
 	int rc;
 
 	bf_member_set(s->w, s->f->search.ordering.offset, s->f->search.ordering.size, s->ordering);
-	bf_member_set(s->w, s->f->records.offset, s->f->records.size, BF_CLASS_ALL);
+	bf_member_set(s->w, s->f->records.offset, s->f->records.size,
+		      s->opts.doubts || s->opts.rules ? BF_CLASS_ALL : 0);
 	bf_member_set(s->w, s->f->counts.offset, s->f->counts.size, false);
 	rc = bf_exhaust(&s->opts, s->w, s->result, &s->r, &err);
 	if (rc < 0)
@@ -132,7 +153,10 @@ int bf_explore_all(const struct bf_args *args, const struct bf_family *f, const 
 
 	s.opts = (struct bf_exhaust_opts){ .family = &f->search,
 					   .delays = (uint32_t)bf_arg_u64(args, "exhaustive"),
-					   .runs = bf_arg_u64(args, "runs") };
+					   .stalls = (uint32_t)bf_arg_u64(args, "stalls"),
+					   .runs = bf_arg_u64(args, "runs"),
+					   .doubts = bf_arg_u64(args, "doubt"),
+					   .rules = bf_arg_flag(args, "rules") };
 	s.w = malloc(f->search.choice_bytes);
 	s.result = calloc(1, f->search.result_bytes);
 	if (!s.w || !s.result) {
