@@ -26,21 +26,26 @@ enum rule_key {
 	KEY_DELAY,
 	KEY_SEED,
 	KEY_AT,
+	KEY_SITE,
 	KEYS
 };
 
-static const char *const key_names[KEYS] = { "on",    "qp",   "after", "until", "skip",
-					     "count", "prob", "delay", "seed",  "at" };
+static const char *const key_names[KEYS] = { "on",   "qp",    "after", "until", "skip", "count",
+					     "prob", "delay", "seed",  "at",    "site" };
 
 /* Kinds that can come by the clock, and what of a rule goes with that. */
 #define TIMED ((1u << BF_FAULT_LINK_DOWN) | (1u << BF_FAULT_QP_ERROR))
 #define WITH_AT ((1u << KEY_AT) | (1u << KEY_ON) | (1u << KEY_QP) | (1u << KEY_DELAY))
 
+/* Kinds that make code weaker, and what of a rule goes with that. */
+#define WEAKER ((1u << BF_FAULT_FENCE_NONE) | (1u << BF_FAULT_FENCE_CTA) | (1u << BF_FAULT_FENCE_GPU))
+#define WITH_WEAKER ((1u << KEY_ON) | (1u << KEY_SITE))
+
 struct rule {
 	enum bf_fault_kind kind;
 	uint32_t given; /* bit per rule_key */
 	char on[NAME_MAX_LEN + 1];
-	uint64_t qp, after_ps, until_ps, skip, count, delay_ps, seed;
+	uint64_t qp, after_ps, until_ps, skip, count, delay_ps, seed, site;
 	uint64_t at_ps; /* BF_NEVER: by opportunities */
 	uint32_t ppm;
 	struct stream *streams; /* by actor; made when the actor has its first opportunity */
@@ -74,6 +79,9 @@ static const char *const kind_names[BF_FAULT_KINDS] = {
 	[BF_FAULT_CQ_OVERRUN] = "cq-overrun",
 	[BF_FAULT_ACCESS] = "access-error",
 	[BF_FAULT_MUTE] = "qp-mute",
+	[BF_FAULT_FENCE_NONE] = "fence-none",
+	[BF_FAULT_FENCE_CTA] = "fence-cta",
+	[BF_FAULT_FENCE_GPU] = "fence-gpu",
 };
 
 const char *bf_fault_kind_name(enum bf_fault_kind k)
@@ -147,6 +155,8 @@ static int parse_value(const struct bf_rule_text *p, struct rule *r, enum rule_k
 		return parse_number(p, w, &r->seed);
 	case KEY_AT:
 		return bf_rules_time(p, w, &r->at_ps);
+	case KEY_SITE:
+		return parse_number(p, w, &r->site);
 	case KEYS:
 		break;
 	}
@@ -189,6 +199,13 @@ static int parse_rule(struct bf_rule_text *p, struct rule *r, struct bf_rule_wor
 	}
 	if (!(r->given & (1u << KEY_COUNT)) && r->given & ((1u << KEY_PROB) | (1u << KEY_UNTIL)))
 		r->count = UINT64_MAX;
+	if (WEAKER & (1u << r->kind)) {
+		r->count = UINT64_MAX;
+		if (r->given & ~WITH_WEAKER)
+			return bf_rules_fail(p, kind.at, "'%s' has only 'on' and 'site'", kind_names[r->kind]);
+	} else if (r->given & (1u << KEY_SITE)) {
+		return bf_rules_fail(p, kind.at, "'%s' is no place in code: it has no 'site'", kind_names[r->kind]);
+	}
 	if (r->given & (1u << KEY_AT)) {
 		r->count = UINT64_MAX;
 		if (!(TIMED & (1u << r->kind)))
@@ -265,6 +282,11 @@ int bf_fault_plan_check_spread(const struct bf_fault_plan *plan, struct bf_error
 	return 0;
 }
 
+bool bf_fault_plan_has(const struct bf_fault_plan *plan, enum bf_fault_kind kind)
+{
+	return plan->kinds >> kind & 1;
+}
+
 uint32_t bf_fault_plan_rules(const struct bf_fault_plan *plan)
 {
 	return plan->count;
@@ -295,8 +317,9 @@ static void BF_PRINTF(4, 5) append(char *buf, size_t cap, size_t *used, const ch
 static void describe_option(const struct rule *r, enum rule_key key, char *buf, size_t cap, size_t *used)
 {
 	const uint64_t numbers[KEYS] = {
-		[KEY_QP] = r->qp,       [KEY_AFTER] = r->after_ps, [KEY_UNTIL] = r->until_ps, [KEY_SKIP] = r->skip,
-		[KEY_COUNT] = r->count, [KEY_DELAY] = r->delay_ps, [KEY_SEED] = r->seed,      [KEY_AT] = r->at_ps,
+		[KEY_QP] = r->qp,     [KEY_AFTER] = r->after_ps, [KEY_UNTIL] = r->until_ps,
+		[KEY_SKIP] = r->skip, [KEY_COUNT] = r->count,    [KEY_DELAY] = r->delay_ps,
+		[KEY_SEED] = r->seed, [KEY_AT] = r->at_ps,       [KEY_SITE] = r->site,
 	};
 	bool time = key == KEY_AFTER || key == KEY_UNTIL || key == KEY_DELAY || key == KEY_AT;
 
@@ -363,6 +386,8 @@ static bool rule_matches(const struct rule *r, const struct bf_sim *sim, enum bf
 	if (r->kind != kind || r->at_ps != at_ps || sim->now_ps < r->after_ps || sim->now_ps >= r->until_ps)
 		return false;
 	if (r->given & (1u << KEY_QP) && r->qp != queue)
+		return false;
+	if (r->given & (1u << KEY_SITE) && r->site != queue)
 		return false;
 	if (!(r->given & (1u << KEY_ON)))
 		return true;
@@ -431,6 +456,8 @@ static bool check(struct bf_sim *sim, enum bf_fault_kind kind, uint64_t at_ps, u
 	if (!hit)
 		return false;
 	hit->fired++;
+	if (WEAKER & (1u << kind)) /* no event: the code is another one */
+		return true;
 	BF_EMIT(sim, actor, fault_injected, .delay_ps = out->delay_ps, .draw = out->draw, .queue = queue, .kind = kind,
 		.rule = out->rule);
 	return true;

@@ -5,6 +5,7 @@
  *
  *   KIND [on=NAME] [qp=N] [after=TIME] [until=TIME] [skip=N] [count=N] [prob=P] [delay=TIME] [seed=N]
  *   KIND at=TIME [on=NAME] [qp=N] [delay=TIME]
+ *   WEAKER [on=NAME] [site=N]
  *
  * KIND: drop, duplicate, reorder, delay, corrupt (packets), link-down, dma-fault, lost-completion, device-stall,
  * lost-doorbell; of mlx5 only: qp-error (a doorbell rings at a queue pair that fails), cq-overrun (a completion finds
@@ -18,6 +19,10 @@
  * that it matches, counts it and draws for it, from a random stream of its own for each actor: plans are deterministic,
  * and neither rules nor actors disturb each other. Where several would fire at one opportunity the first in the plan
  * does and the others keep their count. `seed` of a rule replaces the plan's for that rule's streams.
+ *
+ * WEAKER: fence-none, fence-cta, fence-gpu. What is wrong is the code then: its fences, releases and acquires order
+ * nothing, or reach their block or their GPU at most. `site` is one place in the code: the offset of the call in its
+ * program or library, or the line of interpreted code.
  *
  * A rule with `at` waits for no opportunity: it fires at that time, once at every place that it matches. Only link-down
  * (of ports and links) and qp-error (of queue pairs that are ready to send then) can.
@@ -45,6 +50,9 @@ enum bf_fault_kind {
 	BF_FAULT_CQ_OVERRUN,
 	BF_FAULT_ACCESS,
 	BF_FAULT_MUTE,
+	BF_FAULT_FENCE_NONE,
+	BF_FAULT_FENCE_CTA,
+	BF_FAULT_FENCE_GPU,
 	BF_FAULT_KINDS
 };
 
@@ -63,6 +71,9 @@ void bf_fault_plan_destroy(struct bf_fault_plan *plan);
  * with the rule in `err`: one that counts (skip, count) must name one actor.
  */
 int bf_fault_plan_check_spread(const struct bf_fault_plan *plan, struct bf_error *err);
+
+/* Whether some rule is of this kind. */
+bool bf_fault_plan_has(const struct bf_fault_plan *plan, enum bf_fault_kind kind);
 
 /* Number of rules; how often rule `rule` had the opportunity and how often it fired. 0 for a rule that is not there. */
 uint32_t bf_fault_plan_rules(const struct bf_fault_plan *plan);

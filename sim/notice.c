@@ -107,10 +107,11 @@ static bool looks_through(const struct bf_buffer *from, const struct bf_buffer *
 	return from;
 }
 
-void bf_notice_issue(struct bf_sim *sim, const struct bf_buffer *thread, const struct bf_buffered *e)
+/* The thread's last stall would have made bytes that others see from now on late, too. */
+static void extend_stall(struct bf_sim *sim, const struct bf_buffer *thread, const uint8_t *at, uint32_t len)
 {
 	struct bf_notice *n = sim->agents->notice;
-	struct shadow s = { .of = OF_STALLED_STORE, .at = e->at, .len = e->len, .in = thread };
+	struct shadow s = { .of = OF_STALLED_STORE, .at = at, .len = len, .in = thread };
 
 	for (uint32_t i = n ? n->count : 0; i-- > 0;) {
 		if (n->shadow[i].of < OF_STALLED_LOAD || n->shadow[i].in != thread || !n->shadow[i].bytes[0])
@@ -121,6 +122,11 @@ void bf_notice_issue(struct bf_sim *sim, const struct bf_buffer *thread, const s
 		add(sim, &s);
 		return;
 	}
+}
+
+void bf_notice_issue(struct bf_sim *sim, const struct bf_buffer *thread, const struct bf_buffered *e)
+{
+	extend_stall(sim, thread, e->at, e->len);
 }
 
 void bf_notice_store(struct bf_buffer *b, const struct bf_buffered *e, uint64_t key, uint64_t until_ps)
@@ -172,11 +178,14 @@ void bf_notice_push(const struct bf_buffer *b, int level, const uint8_t *line)
 	struct bf_notice *n = b->sim->agents->notice;
 
 	for (uint32_t i = n ? n->count : 0; i-- > 0;) {
-		const struct shadow *s = &n->shadow[i];
+		const struct shadow s = n->shadow[i];
 
-		if (s->of == OF_STORE && (int)s->in->level < level && looks_through(b, s->in) &&
-		    (!line || bf_line_of(s->at) == line))
-			take_out(n, i);
+		if (s.of != OF_STORE || (int)s.in->level >= level || !looks_through(b, s.in) ||
+		    (line && bf_line_of(s.at) != line))
+			continue;
+		take_out(n, i);
+		extend_stall(b->sim, b, s.at, s.len); /* had it been late: until this push, which would be later */
+		n = b->sim->agents->notice;
 	}
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/fault.h"
 #include "sim/graph.h"
 #include "sim/notice_internal.h"
 #include "sim/pcie.h"
@@ -346,6 +347,31 @@ static uint64_t va_of(struct bf_agent *a, const void *p)
 	return r ? bf_va(r, p) : 0;
 }
 
+/*
+ * What the fault plan makes of an access at `pc` that orders others: it orders nothing, or reaches less far. Returns
+ * false for nothing.
+ */
+static BF_NOINLINE bool keeps_order(struct bf_agent *a, const void *pc, enum bf_scope *scope)
+{
+	struct bf_sim *sim = a->sim;
+	struct bf_fault hit;
+	uint32_t site;
+
+	if (!bf_fault_plan_has(sim->faults, BF_FAULT_FENCE_NONE) &&
+	    !bf_fault_plan_has(sim->faults, BF_FAULT_FENCE_CTA) && !bf_fault_plan_has(sim->faults, BF_FAULT_FENCE_GPU))
+		return true;
+	site = bf_where_site(a, pc);
+	if (bf_fault_check(sim, BF_FAULT_FENCE_NONE, a->actor, site, &hit))
+		return false;
+	if (*scope == BF_SCOPE_SYS && bf_fault_check(sim, BF_FAULT_FENCE_GPU, a->actor, site, &hit))
+		*scope = BF_SCOPE_GPU;
+	if (*scope != BF_SCOPE_CTA && bf_fault_check(sim, BF_FAULT_FENCE_CTA, a->actor, site, &hit))
+		*scope = BF_SCOPE_CTA;
+	return true;
+}
+
+#define MAY_WEAKEN(a) BF_UNLIKELY((a)->sim->faults != NULL)
+
 /* Visible at once, as far as the cache of its region lets it be. */
 static void store_sc(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_path path)
 {
@@ -357,10 +383,33 @@ static void store_sc(struct bf_agent *a, void *p, const void *data, uint32_t len
 	bf_agents_line_touched(a->sim, p);
 }
 
+/*
+ * Where somebody chooses, a thread may stall before any access by which it learns something, before a fence or a
+ * release that reaches further than its block, and after an atomic (`p` NULL): that is where another thread or a device
+ * can slip in between two steps of a protocol.
+ */
+static BF_NOINLINE void stall(struct bf_agent *a, const void *p, uint32_t len, bool loads)
+{
+	struct bf_view_full *v = bf_view_full(a->view);
+	const uint64_t key = bf_view_key(BF_CHOICE_SCHEDULE, a->actor, 1, v->asked++);
+
+	if (bf_choose_watched(a->sim, BF_CHOICE_SCHEDULE, key)) {
+		bf_agent_delay(a, BF_CHOSEN_STALL);
+		a->wait->stalled = true;
+	} else if (bf_noticing(a->sim))
+		bf_notice_stall(a->sim, &v->thread, p, len, loads, key, bf_agents_now(a->sim) + BF_CHOSEN_STALL);
+}
+
+static bool may_stall(const struct bf_view_full *v)
+{
+	return BF_UNLIKELY(v->sim->chooser) && !v->sim->chooser->untimed && v->pub.ordering >= BF_ORDER_GPU;
+}
+
 void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem, enum bf_scope scope)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
-	const bool release = sem == BF_RELEASE || sem == BF_ACQ_REL;
+	const bool asked = sem == BF_RELEASE || sem == BF_ACQ_REL;
+	const bool release = asked && (!MAY_WEAKEN(a) || keeps_order(a, __builtin_return_address(0), &scope));
 	const enum bf_path path = bf_path_of(v, sem, scope);
 	const bool recorded = bf_probe(a->sim, BF_CLASS_MEM);
 	struct bf_region *r = NULL;
@@ -392,6 +441,8 @@ void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 	}
 	if (!may_access(a, r, p, len, false))
 		return;
+	if (release && scope != BF_SCOPE_CTA && may_stall(v))
+		stall(a, NULL, 0, false);
 	/* On x86 a plain store is a release: the FIFO keeps the order by itself. */
 	if (release && v->pub.ordering != BF_ORDER_TSO) {
 		bf_buffer_push(&v->thread, level_of(scope), NULL, BF_CAUSE_RELEASE);
@@ -504,32 +555,15 @@ static void record_load(struct bf_agent *a, const void *p, const void *data, uin
 	BF_EMIT_MADE(a->sim, a->actor, load, r, NULL, 0);
 }
 
-/*
- * Where somebody chooses, a thread may stall before any access by which it learns something, and after an atomic (`p`
- * NULL): that is where another thread or a device can slip in between two steps of a protocol.
- */
-static BF_NOINLINE void stall(struct bf_agent *a, const void *p, uint32_t len, bool loads)
-{
-	struct bf_view_full *v = bf_view_full(a->view);
-	const uint64_t key = bf_view_key(BF_CHOICE_SCHEDULE, a->actor, 1, v->asked++);
-
-	if (bf_choose_watched(a->sim, BF_CHOICE_SCHEDULE, key)) {
-		bf_agent_delay(a, BF_CHOSEN_STALL);
-		a->wait->stalled = true;
-	} else if (bf_noticing(a->sim))
-		bf_notice_stall(a->sim, &v->thread, p, len, loads, key, bf_agents_now(a->sim) + BF_CHOSEN_STALL);
-}
-
-static bool may_stall(const struct bf_view_full *v)
-{
-	return BF_UNLIKELY(v->sim->chooser) && !v->sim->chooser->untimed && v->pub.ordering >= BF_ORDER_GPU;
-}
-
 void bf_load_slow(struct bf_agent *a, const void *p, void *data, uint32_t len, enum bf_sem sem, enum bf_scope scope)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
-	const bool through = bf_path_of(v, sem, scope) == BF_PATH_THROUGH;
+	bool through;
 
+	if (MAY_WEAKEN(a) && (sem == BF_ACQUIRE || sem == BF_ACQ_REL) &&
+	    !keeps_order(a, __builtin_return_address(0), &scope))
+		sem = BF_RELAXED;
+	through = bf_path_of(v, sem, scope) == BF_PATH_THROUGH;
 	if (by_graph(v)) {
 		bf_graph_load(a, p, data, len, sem, scope);
 		return;
@@ -557,7 +591,7 @@ void bf_load_slow(struct bf_agent *a, const void *p, void *data, uint32_t len, e
 		record_load(a, p, data, len, sem, scope);
 }
 
-static void fence(struct bf_agent *a, bool sc, enum bf_scope scope)
+static BF_ALWAYS_INLINE void fence(struct bf_agent *a, bool sc, enum bf_scope scope, const void *pc)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
 	const struct bf_cost *c = v->pub.cost;
@@ -567,6 +601,10 @@ static void fence(struct bf_agent *a, bool sc, enum bf_scope scope)
 		bf_graph_fence(a, sc, scope);
 		return;
 	}
+	if (MAY_WEAKEN(a) && !keeps_order(a, pc, &scope))
+		return;
+	if (may_stall(v) && scope != BF_SCOPE_CTA)
+		stall(a, NULL, 0, false);
 	bf_agent_delay(a, scope == BF_SCOPE_CTA ? c->fence_cta : scope == BF_SCOPE_GPU ? c->fence_gpu : c->fence_sys);
 	pushed = bf_buffer_push(&v->thread, level_of(scope), NULL, BF_CAUSE_FENCE);
 	if (scope == BF_SCOPE_SYS)
@@ -580,12 +618,12 @@ static void fence(struct bf_agent *a, bool sc, enum bf_scope scope)
 
 void bf_fence(struct bf_agent *a, enum bf_scope scope)
 {
-	fence(a, true, scope);
+	fence(a, true, scope, __builtin_return_address(0));
 }
 
 void bf_fence_acq_rel(struct bf_agent *a, enum bf_scope scope)
 {
-	fence(a, false, scope);
+	fence(a, false, scope, __builtin_return_address(0));
 }
 
 static uint64_t combine(enum bf_atomic_op op, uint64_t old, uint64_t operand, uint64_t compare)
@@ -690,6 +728,8 @@ uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op 
 	};
 	uint64_t old = 0, now = 0;
 
+	if (MAY_WEAKEN(a) && !keeps_order(a, __builtin_return_address(0), &scope))
+		sem = BF_RELAXED;
 	apply(a, p, len, operate, &o, &old, &now, sem, scope);
 	BF_WHERE(a);
 	BF_EMIT(a->sim, a->actor, atomic, .va = va_of(a, p), .old = old, .operand = operand, .compare = compare,
@@ -702,6 +742,8 @@ void bf_atomic_apply(struct bf_agent *a, void *p, uint32_t len, bf_atomic_fn *fn
 {
 	uint8_t was[ATOMIC_MAX] = { 0 }, now[ATOMIC_MAX] = { 0 };
 
+	if (MAY_WEAKEN(a) && !keeps_order(a, __builtin_return_address(0), &scope))
+		sem = BF_RELAXED;
 	apply(a, p, len, fn, arg, was, now, sem, scope);
 	memcpy(old, was, len);
 	BF_WHERE(a);

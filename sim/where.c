@@ -128,30 +128,52 @@ static uint32_t text_number(struct bf_agent *a, struct bf_where *w, const char *
 	return w->count;
 }
 
-void bf_where_record(struct bf_agent *a, const void *pc_at)
+/* Finds the program or library of `pc` and makes it the last one. False: not known. */
+static bool find_image(struct bf_agent *a, struct bf_where *w, uintptr_t pc)
+{
+	if (w->last < w->count && holds(w, w->last, pc))
+		return true;
+	for (w->last = 0; w->last < w->count && !holds(w, w->last, pc); w->last++)
+		;
+	return w->last < w->count || meet(a, w, pc);
+}
+
+static struct bf_where *where_of(struct bf_agent *a)
 {
 	struct bf_where **w = &a->sim->agents->where;
-	const uintptr_t pc = (uintptr_t)pc_at;
-	struct bf_rec_where rec;
 
 	if (!*w)
 		*w = calloc(1, sizeof(**w));
-	if (!*w)
+	return *w;
+}
+
+void bf_where_record(struct bf_agent *a, const void *pc_at)
+{
+	struct bf_where *w = where_of(a);
+	const uintptr_t pc = (uintptr_t)pc_at;
+	struct bf_rec_where rec;
+
+	if (!w)
 		return; /* findings then lack a line */
 	if (a->file) {
-		rec = (struct bf_rec_where){ .offset = a->line, .image = text_number(a, *w, a->file) };
+		rec = (struct bf_rec_where){ .offset = a->line, .image = text_number(a, w, a->file) };
 		if (rec.image)
 			BF_EMIT_MADE(a->sim, a->actor, where, rec, NULL, 0);
 		return;
 	}
-	if ((*w)->last >= (*w)->count || !holds(*w, (*w)->last, pc)) {
-		for ((*w)->last = 0; (*w)->last < (*w)->count && !holds(*w, (*w)->last, pc); (*w)->last++)
-			;
-		if ((*w)->last == (*w)->count && !meet(a, *w, pc))
-			return;
-	}
-	rec = (struct bf_rec_where){ .offset = pc - (*w)->images[(*w)->last].base, .image = (*w)->last + 1 };
+	if (!find_image(a, w, pc))
+		return;
+	rec = (struct bf_rec_where){ .offset = pc - w->images[w->last].base, .image = w->last + 1 };
 	BF_EMIT_MADE(a->sim, a->actor, where, rec, NULL, 0);
+}
+
+uint32_t bf_where_site(struct bf_agent *a, const void *pc)
+{
+	struct bf_where *w = where_of(a);
+
+	if (a->file)
+		return a->line;
+	return w && find_image(a, w, (uintptr_t)pc) ? (uint32_t)((uintptr_t)pc - w->images[w->last].base) : 0;
 }
 
 void bf_where_free(struct bf_where *w)

@@ -8,6 +8,8 @@ struct bf_where; /* programs and libraries that were met */
 
 /* Emits a `where` record for the access of agent `a` whose own record comes next; `pc` is where it returns to. */
 void bf_where_record(struct bf_agent *a, const void *pc);
+/* The same place as one number: the offset in its program or library, or the line of interpreted code. */
+uint32_t bf_where_site(struct bf_agent *a, const void *pc);
 void bf_where_free(struct bf_where *w);
 
 /* In a primitive that drivers call: the call's place in their code. */

@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "drivers/trial/exhaust.h"
 #include "drivers/trial/search.h"
 #include "drivers/trial/trial_internal.h"
 #include "traces/container/trace.h"
@@ -10,6 +12,8 @@
 
 #define SEEDS 50u
 #define MISSING 4u /* groups of what is stuck that a text has */
+#define DELAYS 2u
+#define RUNS 1000000u
 /* Seeds that a smaller run is tried under: fewer than in the search, or shrinking would take longer than finding. */
 #define SHRINK_SEEDS 32u
 
@@ -157,6 +161,7 @@ static void family_of(const struct bf_trial_spec *spec, struct bf_search_part *p
 		.result_bytes = sizeof(struct bf_trial_result),
 		.seed = { BF_MEMBER(struct bf_trial_choice, seed), 0 },
 		.ordering = { BF_MEMBER(struct bf_trial_choice, ordering), 0 },
+		.chooser = { BF_MEMBER(struct bf_trial_choice, chooser), 0 },
 		.parts = parts,
 		.nparts = spec->nsizes,
 		.check = check,
@@ -218,4 +223,36 @@ bool bf_trial_search(const struct bf_trial_spec *spec, const struct bf_trial_sea
 		bf_trial_once(&c, NULL, r);
 	}
 	return finish(&c, runs, r);
+}
+
+bool bf_trial_exhaust(const struct bf_trial_spec *spec, const struct bf_trial_exhaust_opts *opts,
+		      struct bf_trial_covered *covered, struct bf_trial_result *r)
+{
+	const struct bf_trial_exhaust_opts zero = { 0 }, *o = opts ? opts : &zero;
+	struct bf_search_part parts[BF_TRIAL_SIZES];
+	struct bf_trial_choice c = first_choice(spec);
+	struct bf_search_family family;
+	const struct bf_exhaust_opts how = { .family = &family,
+					     .delays = o->delays ? o->delays : DELAYS,
+					     .stalls = o->stalls,
+					     .runs = o->runs ? o->runs : RUNS };
+	const struct bf_trial_after after = { 0 };
+	struct bf_exhaust_result out;
+	struct bf_error err = { 0 };
+
+	if (spec->nsizes > BF_TRIAL_SIZES)
+		return cannot(&c, "too many sizes", r);
+	family_of(spec, parts, &family);
+	c.ordering = BF_ORDER_ADVERSARIAL;
+	if (bf_exhaust(&how, &c, r, &out, &err) < 0)
+		return cannot(&c, err.text, r);
+	if (covered) {
+		*covered = (struct bf_trial_covered){
+			.runs = out.runs, .delays = out.delays, .whole = out.whole, .all = out.all
+		};
+		memcpy(covered->choices, out.list, sizeof(covered->choices));
+	}
+	r->runs = out.runs;
+	bf_trial_tell(spec, &after, r); /* no closer look: by seed it would be another run */
+	return r->ok;
 }

@@ -137,6 +137,7 @@ static int open_world(struct bf_trial *t, struct bf_rules *rules, struct bf_sink
 	opts.npes = t->npes;
 	opts.seed = t->choice->seed;
 	opts.ordering = t->choice->ordering;
+	opts.chooser = t->choice->chooser;
 	if (!opts.limit_ps)
 		opts.limit_ps = BF_S;
 	opts.ranks = NULL;

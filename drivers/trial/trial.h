@@ -136,6 +136,30 @@ struct bf_trial_search_opts {
 bool bf_trial_search(const struct bf_trial_spec *spec, const struct bf_trial_search_opts *opts,
 		     struct bf_trial_result *result);
 
+struct bf_trial_exhaust_opts {
+	uint32_t delays; /* at most in one run; 0: 2 */
+	uint32_t stalls; /* at most so many of these are stalls of threads */
+	uint64_t runs;   /* at most in all; 0: 1,000,000 */
+};
+
+/* What such a search went through. */
+struct bf_trial_covered {
+	uint64_t runs;
+	uint32_t delays;   /* all runs with at most so many were made */
+	bool whole;        /* as many as were asked for */
+	bool all;          /* no delay is left that could be noticed */
+	char choices[256]; /* of the run that fails: its delays; "" */
+};
+
+/*
+ * Runs the trial, with its sizes and seed and ordering adversarial, in every way that it has with at most so many
+ * delays: stores and copies of loads that stay, threads that stall (drivers/trial/exhaust.h). No luck is involved: the
+ * first failure has the fewest delays that a failure can have, and "good" holds for all of these runs. For small
+ * trials: a few entries, one or two threads. `opts` and `covered` may be NULL. Returns result->ok.
+ */
+bool bf_trial_exhaust(const struct bf_trial_spec *spec, const struct bf_trial_exhaust_opts *opts,
+		      struct bf_trial_covered *covered, struct bf_trial_result *result);
+
 /* Whether the rule `id` ("MLX5-ENTRY-ORDER") is among the findings. */
 bool bf_trial_found(const struct bf_trial_result *result, const char *id);
 

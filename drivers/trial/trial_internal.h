@@ -13,6 +13,7 @@ struct bf_trial_choice {
 	uint64_t seed;
 	enum bf_ordering ordering;
 	uint64_t size[BF_TRIAL_SIZES];
+	struct bf_chooser *chooser; /* NULL: the seed */
 };
 
 struct bf_trial {

@@ -147,6 +147,36 @@ START_TEST(right_code_is_good_everywhere)
 }
 END_TEST
 
+/* No seed and no luck: right code is good in every run with two delays, and each missing fence is found. */
+START_TEST(every_run_is_tried)
+{
+	static const struct {
+		enum bug bug;
+		const char *rule;
+	} cases[] = { { NONE, NULL },
+		      { NO_ENTRY_FENCE, "MLX5-ENTRY-ORDER" },
+		      { NO_DOORBELL_FENCE, "MLX5-DBREC-ORDER" } };
+	const struct bf_trial_size one = { "messages", 2, 1 };
+	struct config c = { .bug = cases[_i].bug };
+	struct bf_trial_spec spec = spec_of(&c);
+	struct bf_trial_covered covered, again;
+	struct bf_trial_result r;
+
+	spec.sizes = &one;
+	ck_assert_msg(bf_trial_exhaust(&spec, &(struct bf_trial_exhaust_opts){ .stalls = 1 }, &covered, &r) ==
+			  !cases[_i].rule,
+		      "%s", r.text);
+	ck_assert_uint_eq(covered.runs, r.runs);
+	ck_assert_int_eq(covered.whole, !cases[_i].rule);
+	ck_assert_int_eq(covered.choices[0] != 0, cases[_i].rule != NULL);
+	if (cases[_i].rule)
+		ck_assert_msg(bf_trial_found(&r, cases[_i].rule), "%s", r.text);
+	bf_trial_exhaust(&spec, &(struct bf_trial_exhaust_opts){ .delays = 2, .stalls = 1 }, &again, &r);
+	ck_assert_uint_eq(again.runs, covered.runs);
+	ck_assert_str_eq(again.choices, covered.choices);
+}
+END_TEST
+
 /* The root cause by name, the smallest run, and a text that has it all. */
 START_TEST(missing_fences_are_named)
 {
@@ -518,6 +548,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, right_code_is_good_everywhere);
+	tcase_add_loop_test(tc, every_run_is_tried, 0, 3);
 	tcase_add_loop_test(tc, missing_fences_are_named, 0, 2);
 	tcase_add_test(tc, orderings_can_be_chosen);
 	tcase_add_test(tc, shrinking_keeps_the_cause);

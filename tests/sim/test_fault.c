@@ -284,7 +284,8 @@ START_TEST(records_name_the_kinds_as_plans_do)
 {
 	char want[300] = "";
 
-	for (int k = 0; k < BF_FAULT_KINDS; k++)
+	/* What makes code weaker is no event. */
+	for (int k = 0; k <= BF_FAULT_MUTE; k++)
 		snprintf(want + strlen(want), sizeof(want) - strlen(want), "%s%d=%s", k ? ";" : "", k,
 			 bf_fault_kind_name((enum bf_fault_kind)k));
 	for (uint16_t i = 0; i < bf_rec_fault_injected_schema.nfields; i++)

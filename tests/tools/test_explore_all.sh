@@ -66,10 +66,6 @@ bad nvme-read --lanes 1 --warps 1 --depth 1 --commands 2 --exhaustive 1 --bug cq
 bad sdma-copy --commands 1 --exhaustive 1 --bug no-fence
 bad sdma-copy --commands 2 --producers 2 --queues 1 --exhaustive 1 --bug commit-order
 bad sdma-fence --commands 1 --exhaustive 1 --bug weak-data
-# Right data, by luck: a rule tells.
-belfry explore $two --exhaustive 3 --rules --bug poll-store
-is 1 "MLX5-POLL-BACK: what is complete of QP 0x101"
-
 # A limit is said; so is what a list has that a run has not.
 belfry explore $two --exhaustive 2 --runs 50
 is 0 "not finished: all runs with at most 1 delays are good"

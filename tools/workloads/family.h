@@ -101,6 +101,11 @@ struct bf_family {
 int bf_explore_all(const struct bf_args *args, const struct bf_family *f, const void *w, const enum bf_ordering *orders,
 		   uint32_t norders);
 
+struct bf_exhaust_opts;
+/* `explore --weaken` (tools/workloads/fences.c): exit code. */
+int bf_explore_fences(const struct bf_args *args, const struct bf_family *f, const void *w,
+		      const struct bf_exhaust_opts *opts);
+
 /* Those of this program, ends with NULL. The first one is what the commands have without a prefix. */
 extern const struct bf_family *const bf_families[];
 

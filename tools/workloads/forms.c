@@ -41,6 +41,9 @@ static const struct bf_opt explore_first[] = {
 	      "DMA), with ordering adversarial unless --orderings names others",
 	  .min = 0,
 	  .max = 64 },
+	BF_OPT_NAMED("weaken", FLAG, NULL, NULL,
+		     "a verdict on each fence, release, acquire and scope of the code: makes it weaker and searches as "
+		     "--exhaustive does (K: 2)"),
 	{ .name = "stalls",
 	  .kind = BF_OPT_U64,
 	  .arg = "N",
