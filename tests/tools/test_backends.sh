@@ -56,10 +56,11 @@ for backend in mlx5 rxe; do
 	on poll 0 run ll-dispatch --backend $backend
 	on poll 0 run shmem-put --backend $backend
 
-	# ---- errors are the device's; with three PEs no queue pair is used from both ends ----
-	on poll 1 run ibgda-get --bug lkey-swapped --blocking-get --messages 1 --pes 3 --backend $backend
+	# ---- errors are the device's; with three PEs no queue pair is used from both ends, and no flush is written over
+	# the first error in a ring of completions ----
+	on poll 1 run ibgda-get --bug lkey-swapped --blocking-get --messages 1 --pes 3 --plain-cq --backend $backend
 	says 'syndrome 0x04'
-	on poll 1 run ibgda-amo --bug key-no-atomic --op swap --op-bytes 4 --fetch --messages 1 --pes 3 --backend $backend
+	on poll 1 run ibgda-amo --bug key-no-atomic --op swap --op-bytes 4 --fetch --messages 1 --pes 3 --plain-cq --backend $backend
 	says 'syndrome 0x13'
 	on poll 1 run ibgda-put --bug dbrec-index --limit 1s --backend $backend
 	says 'does not hold the producer index'

@@ -32,9 +32,10 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		on_captured(r, e);
 		return;
 	}
-	/* Of bytes that do not belong there at all, others speak. */
+	/* Of bytes that do not belong there at all, others speak. A NOP has nothing that is read behind its first
+	 * segment. */
 	if (w->what != BF_MLX5_FETCHED_GOOD || w->own.index != w->index + 1 || !e->wqe_fetch.ds ||
-	    w->own.ds == e->wqe_fetch.ds)
+	    w->own.ds == e->wqe_fetch.ds || e->wqe_fetch.opcode == BF_MLX5_OP_NOP)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
