@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "drivers/backend/cluster_internal.h"
+#include "models/hopper/records.h"
 #include "traces/records/cluster.h"
 
 static void hazard_by(const struct bf_cluster_lane *l, uint32_t event, const struct bf_cta_of *at, uint32_t address,

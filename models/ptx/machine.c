@@ -1,6 +1,7 @@
 /* A warp between its core and the machine: time, whose turn it is, and which family an instruction belongs to. */
 #include <stdio.h>
 
+#include "models/hopper/records.h"
 #include "models/ptx/machine_internal.h"
 #include "sim/pcie.h"
 
@@ -164,6 +165,17 @@ static enum bf_ptx_result do_proxy_fence(struct bf_ptx_machine_warp *w)
 	return BF_PTX_DONE;
 }
 
+/* fence.mbarrier_init orders nothing here, where an init is seen at once; rules ask for it. */
+static enum bf_ptx_result do_init_fence(struct bf_ptx_machine_warp *w)
+{
+	if (w->block->cta) {
+		bf_agent_sync(w->agent);
+		BF_EMIT(w->device->sim, w->agent->actor, hopper_init_fence, .sm = bf_hopper_cta_sm(w->block->cta),
+			.warp = w->index);
+	}
+	return BF_PTX_DONE;
+}
+
 static void zero_rows(const struct bf_ptx_prepared *op, uint32_t mask, bf_ptx_row *out)
 {
 	for (uint32_t i = 0; i < op->words[BF_PTX_W_OUTS]; i++)
@@ -190,6 +202,8 @@ static enum bf_ptx_result perform(struct bf_ptx_warp *core, const struct bf_ptx_
 		return bf_ptx_do_atomic(w, op, mask, in, out);
 	case BF_PTX_DOES_FENCE:
 		return do_fence(w, op, mask);
+	case BF_PTX_DOES_INIT_FENCE:
+		return do_init_fence(w);
 	case BF_PTX_DOES_PROXY_FENCE:
 		return do_proxy_fence(w);
 	case BF_PTX_DOES_BARRIER:

@@ -123,8 +123,10 @@ static int fence(const struct bf_ptx_form *f, struct bf_ptx_prepared *op)
 {
 	common(f, op, BF_PTX_DOES_FENCE);
 	/* Between virtual addresses of one location, of descriptors, of barriers just made: nothing is late here. */
-	if (f->op == BF_PTX_OP_FENCE_MBARRIER_INIT || f->op == BF_PTX_OP_MEMBAR_PROXY)
+	if (f->op == BF_PTX_OP_MEMBAR_PROXY)
 		op->words[BF_PTX_W_DOES] = BF_PTX_DOES_NOTHING;
+	if (f->op == BF_PTX_OP_FENCE_MBARRIER_INIT)
+		op->words[BF_PTX_W_DOES] = BF_PTX_DOES_INIT_FENCE;
 	if (f->op == BF_PTX_OP_FENCE_PROXY)
 		op->words[BF_PTX_W_DOES] = f->flags & (BF_PTX_FLAG(ASYNC) | BF_PTX_FLAG(ASYNC_GENERIC))
 					       ? BF_PTX_DOES_PROXY_FENCE

@@ -190,4 +190,44 @@ rows = struct.iter_unpack("<6I", open(sys.argv[1], "rb").read())
 sys.exit(list(rows) != [(0 if t < 16 else 7, min(t, 3), max(t, 2), 31, 0, 0) for t in range(32)])
 END
 says '--kernel is missing' "$BELFRY" ptx run "$work/run.ptx"
+# A copy out of shared memory and one into it, by the same thread: told apart by where they lie, as PTX has them.
+copies() { # OFFSET of what is copied out
+	sed "s/OFFSET/$1/" >"$work/copies.ptx" <<'END'
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry copies(.param .u64 to, .param .u64 from)
+{
+	.reg .b64 %d<3>;
+	.reg .b32 %r<4>;
+	.reg .pred %p;
+	.shared .align 128 .b8 tile[4096];
+	.shared .align 8 .b64 bar;
+	ld.param.u64 %d0, [to];
+	ld.param.u64 %d1, [from];
+	mov.u32 %r0, tile;
+	mov.u32 %r1, bar;
+	mbarrier.init.shared::cta.b64 [%r1], 1;
+	fence.mbarrier_init.release.cluster;
+	fence.proxy.async.shared::cta;
+	add.u32 %r2, %r0, 2048;
+	add.u32 %r3, %r0, OFFSET;
+	mbarrier.arrive.expect_tx.shared::cta.b64 %d2, [%r1], 1024;
+	cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%d1], 1024, [%r1];
+	cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r3], 1024;
+	cp.async.bulk.commit_group;
+W:	mbarrier.try_wait.shared::cta.b64 %p, [%r1], %d2;
+	@!%p bra W;
+	cp.async.bulk.wait_group 0;
+	ret;
+}
+END
+	"$BELFRY" ptx run "$work/copies.ptx" --kernel copies --arg buffer:1024 --arg buffer:1024,count --trace "$work/c.bft" \
+		>"$work/out" 2>"$work/err" || fail "copies: $(cat "$work/out" "$work/err")"
+	"$BELFRY" lint "$work/c.bft" >"$work/out"
+}
+copies 0
+! grep -q 'HOPPER-' "$work/out" || fail "copies apart: $(cat "$work/out")"
+copies 2560
+grep -q HOPPER-COPY-OVERLAP "$work/out" || fail "copies that overlap: $(cat "$work/out")"
 exit $failed

@@ -26,7 +26,7 @@ static struct copy copy_of(const struct bf_seen *e, const struct bf_hopper_block
 		.record = e->number,
 		.cluster = (uint32_t)c->cta - from->rank,
 		.ranks = c->ranks && !reads ? (uint32_t)c->ranks : 1u << from->rank % 32,
-		.shared = (uint32_t)(reads ? c->source : c->shared) & 0xffffff,
+		.shared = (uint32_t)c->shared & 0xffffff,
 		.bytes = (uint32_t)c->bytes,
 		.cta = (uint32_t)c->cta,
 		.warp = (uint32_t)c->warp - from->first_slot,
