@@ -96,7 +96,7 @@ static void noticed(struct bf_sim *sim, uint64_t key)
 
 static bool overlap(const struct shadow *s, const uint8_t *p, uint64_t len)
 {
-	return s->at < p + len && p < s->at + s->len;
+	return len && s->len && s->at < p + len && p < s->at + s->len;
 }
 
 /* Whether who looks through `from` looks through `b`. */

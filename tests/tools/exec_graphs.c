@@ -54,7 +54,7 @@ static struct {
 	int (*fill)(uint64_t, unsigned, size_t, void *);
 	int (*stream)(void **, unsigned), (*wait)(void *), (*all)(void);
 	int (*event)(void **, unsigned), (*record)(void *, void *), (*wait_event)(void *, void *, unsigned);
-	int (*query)(void *);
+	int (*query)(void *), (*event_gone)(void *);
 	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
 		      void **);
 	int (*call)(void *, void (*)(void *), void *);
@@ -98,6 +98,7 @@ static void load(void)
 		{ "cuEventRecord", &cu.record },
 		{ "cuStreamWaitEvent", &cu.wait_event },
 		{ "cuEventQuery", &cu.query },
+		{ "cuEventDestroy_v2", &cu.event_gone },
 		{ "cuLaunchKernel", &cu.launch },
 		{ "cuLaunchHostFunc", &cu.call },
 		{ "cuGraphCreate", &cu.graph },
@@ -189,6 +190,7 @@ static void test_edges(void)
 		NEED(!cu.start(exec, i % 3 ? one : two), "cuGraphLaunch");
 	NEED(!cu.all() && value(word) == 1034, "the order of the edges");
 	NEED(!cu.enable(exec, c, 0) && !cu.start(exec, one) && !cu.wait(one) && value(word) == 1004, "a node left out");
+	NEED(!cu.exec_gone(exec), "cuGraphExecDestroy");
 	NEED(!cu.depend(graph, &e, &a, 1), "an edge back");
 	NEED(cu.instantiate(&exec, graph, 0) == 1, "a graph in a circle is instantiated");
 	NEED(!cu.graph_gone(graph), "cuGraphDestroy");
@@ -247,7 +249,7 @@ static void test_capture(void)
 	NEED(!cu.all() && !calls && !host, "captured work is done");
 	NEED(!cu.instantiate(&exec, graph, 0) && !cu.start(exec, one) && !cu.start(exec, two) && !cu.all(), "launches");
 	NEED(calls == 2 && host == 21 && value(word) == 10, "what was captured");
-	NEED(!cu.exec_gone(exec) && !cu.graph_gone(graph), "the end");
+	NEED(!cu.exec_gone(exec) && !cu.graph_gone(graph) && !cu.event_gone(fork) && !cu.event_gone(join), "the end");
 }
 
 /* Errors are those of an H100 (tests/long/cuda/capture.txt). */
@@ -263,7 +265,7 @@ static void test_errors(void)
 	NEED(cu.allocate(&p, 4) == 900 && put(one, word, 1, 1) == 901 && cu.end(one, &graph) == 901 && !graph,
 	     "memory while a stream is captured");
 	NEED(!cu.begin(one, 0) && !cu.mode(&relaxed) && !cu.allocate(&p, 4) && !cu.mode(&relaxed) &&
-		 !cu.end(one, &graph),
+		 !cu.end(one, &graph) && !cu.graph_gone(graph),
 	     "memory for a thread that says it is safe");
 	NEED(!cu.begin(one, 2) && cu.wait(one) == 900 && cu.end(one, &graph) == 901, "a wait for it");
 	NEED(!cu.begin(one, 2) && cu.all() == 900 && cu.end(one, &graph) == 901, "a wait for all");
@@ -280,6 +282,7 @@ static void test_errors(void)
 		 !put(two, word, 1, 1) && cu.end(one, &graph) == 904,
 	     "a stream that was not joined");
 	NEED(!cu.capturing(two, &status) && !status && !put(two, word, 1, 1) && !cu.all(), "afterwards");
+	NEED(!cu.event_gone(event) && !cu.event_gone(before), "events");
 }
 
 /* A kernel that can reach what the machine does not run: its launch says so, and harms nothing else. */
@@ -295,7 +298,8 @@ static void test_refused(void)
 	     "kernels");
 	NEED(cu.launch(refused, 1, 1, 1, 32, 1, 1, 0, one, NULL, NULL) == 801, "its launch");
 	k.fn = refused;
-	NEED(!cu.graph(&graph, 0) && cu.add_kernel(&node, graph, NULL, 0, &k) == 801, "its node");
+	NEED(!cu.graph(&graph, 0) && cu.add_kernel(&node, graph, NULL, 0, &k) == 801 && !cu.graph_gone(graph),
+	     "its node");
 	NEED(!cu.launch(good, 1, 1, 1, 32, 1, 1, 0, one, NULL, NULL) && !cu.all(), "another kernel of the module");
 }
 
@@ -344,7 +348,7 @@ static void be_peer(const char *text)
 	NEED(!cu.stream(&one, 1) && !cu.wait_event(one, event, 0), "a stream that waits for it");
 	puts("waiting");
 	fflush(stdout);
-	NEED(!cu.wait(one) && !cu.synchronize(event) && !cu.query(event), "the event");
+	NEED(!cu.wait(one) && !cu.synchronize(event) && !cu.query(event) && !cu.event_gone(event), "the event");
 	puts("reached");
 }
 
@@ -367,7 +371,7 @@ static void test_processes(const char *program)
 	NEED(peer && fgets(line, sizeof(line), peer) && !strcmp(line, "waiting\n"), "the other process");
 	NEED(!cu.write_value(two, word, 7, 0), "the word");
 	NEED(fgets(line, sizeof(line), peer) && !strcmp(line, "reached\n") && !pclose(peer), "what it waited for");
-	NEED(!cu.synchronize(event) && !cu.query(event), "the event");
+	NEED(!cu.synchronize(event) && !cu.query(event) && !cu.event_gone(event), "the event");
 }
 
 int main(int argc, char **argv)
