@@ -13,7 +13,7 @@ other=${BELFRY_OTHER-${BELFRY_SOURCE_DIR:-.}/build/asan/tools/belfry}
 hash_of() {
 	binary=$1
 	shift
-	"$binary" run --json "$@" | grep -o '"hash": *"0x[0-9a-f]*"' | grep -o '0x[0-9a-f]*' || echo none
+	"$binary" run --json "$@" 2>/dev/null | grep -o '"hash": *"0x[0-9a-f]*"' | grep -o '0x[0-9a-f]*' || echo none
 }
 
 # run NUMBER: a line for one that differs.
