@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "sim/agent_internal.h"
-#include "sim/sim_internal.h"
 #include "sim/coro.h"
 #include "sim/event_queue.h"
 #include "sim/notice_internal.h"
 #include "sim/pool.h"
 #include "sim/records_agent.h"
+#include "sim/sim_internal.h"
 #include "sim/where_internal.h"
 
 #define STACK_BYTES (64u * 1024)

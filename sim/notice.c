@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "sim/view_internal.h"
 
 enum shadow_of { OF_STORE, OF_COPY, OF_STALLED_LOAD, OF_STALLED_STORE };
@@ -65,16 +66,7 @@ static struct shadow *add(struct bf_sim *sim, const struct shadow *s)
 		n = sim->agents->notice = calloc(1, sizeof(*n));
 	if (n && n->count == n->cap)
 		forget_past(sim, n);
-	if (n && n->count == n->cap) {
-		const uint32_t cap = n->cap ? 2 * n->cap : 64;
-		struct shadow *more = realloc(n->shadow, cap * sizeof(*more));
-
-		if (more) {
-			n->shadow = more;
-			n->cap = cap;
-		}
-	}
-	if (!n || n->count == n->cap) {
+	if (!n || BF_GROW(n->shadow, n->cap, n->count + 1)) {
 		bf_fail(&sim->error, -ENOMEM, "no memory for what a search could have made late");
 		bf_sim_stop(sim);
 		return NULL;

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "sim/coro.h"
+#include "sim/grow.h"
 #include "sim/records_agent.h"
 
 #define NONE UINT32_MAX
@@ -87,15 +88,11 @@ static void index_choice(struct exhaust *x, uint32_t i)
 
 static bool grow_asked(struct exhaust *x)
 {
-	const uint32_t cap = x->asked_cap ? 2 * x->asked_cap : 512;
-	struct asked *more = realloc(x->asked, cap * sizeof(*more));
 	uint32_t bits = 1, *table;
 
-	if (!more)
+	if (BF_GROW(x->asked, x->asked_cap, x->asked_cap + 1))
 		return false;
-	x->asked = more;
-	x->asked_cap = cap;
-	while (1u << bits < 2 * cap)
+	while (1u << bits < 2 * x->asked_cap)
 		bits++;
 	table = calloc((size_t)1 << bits, sizeof(*table));
 	if (!table)
@@ -251,16 +248,9 @@ static bool is_new(struct exhaust *x, uint64_t print)
 
 static void add(struct exhaust *x, const struct node *n)
 {
-	if (x->nodes == x->nodes_cap) {
-		const uint32_t cap = x->nodes_cap ? 2 * x->nodes_cap : 1024;
-		struct node *more = realloc(x->node, cap * sizeof(*more));
-
-		if (!more) {
-			x->no_memory = true;
-			return;
-		}
-		x->node = more;
-		x->nodes_cap = cap;
+	if (BF_GROW(x->node, x->nodes_cap, x->nodes + 1)) {
+		x->no_memory = true;
+		return;
 	}
 	x->node[x->nodes++] = *n;
 }

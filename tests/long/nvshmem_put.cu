@@ -3,24 +3,9 @@
  * checked; then puts as fast as they go. exec_nvshmem.sh builds and runs it. Rank and count come from BELFRY_RANK and
  * BELFRY_RANKS; argv[1] is the file by which the unique id is handed over, argv[2] how many puts a block makes.
  */
-#include <cstdio>
-#include <cstdlib>
-#include <cuda_runtime.h>
-#include <nvshmem.h>
-#include <nvshmemx.h>
-#include <unistd.h>
+#include "cuda/nvshmem_start.h"
 
 static const int N = 4096;
-static int rank, ranks;
-
-static void need(bool good, const char *what)
-{
-	if (good)
-		return;
-	printf("%d: FAILED: %s (%s)\n", rank, what, cudaGetErrorString(cudaGetLastError()));
-	fflush(stdout);
-	_exit(1);
-}
 
 __global__ void fill(int *p, int n, int seed)
 {
@@ -58,28 +43,6 @@ __global__ void puts(char *dst, const char *src, size_t bytes, int count, int pe
 		nvshmemx_putmem_nbi_warp(dst, src, bytes, peer);
 	if (!threadIdx.x)
 		nvshmem_quiet();
-}
-
-static void init(const char *file)
-{
-	nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
-	nvshmemx_init_attr_t attr = NVSHMEMX_INIT_ATTR_INITIALIZER;
-	char made[4096];
-	FILE *f;
-
-	if (!rank) {
-		need(!nvshmemx_get_uniqueid(&id), "unique id");
-		snprintf(made, sizeof(made), "%s.new", file);
-		f = fopen(made, "w");
-		need(f && fwrite(&id, sizeof(id), 1, f) == 1 && !fclose(f) && !rename(made, file), file);
-	} else {
-		while (!(f = fopen(file, "r")))
-			usleep(10000);
-		need(fread(&id, sizeof(id), 1, f) == 1, file);
-		fclose(f);
-	}
-	nvshmemx_set_attr_uniqueid_args(rank, ranks, &id, &attr);
-	need(!nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attr), "nvshmemx_init_attr");
 }
 
 /* How many of what is at `p` are not what fill() makes with `seed`. */
@@ -142,14 +105,10 @@ static void measure(int *dst, int *src, int count, cudaStream_t s)
 int main(int argc, char **argv)
 {
 	cudaStream_t s;
-	int gpus = 0;
 
-	rank = atoi(getenv("BELFRY_RANK"));
-	ranks = atoi(getenv("BELFRY_RANKS"));
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	need(argc == 3 && ranks == 2, "arguments");
-	need(!cudaGetDeviceCount(&gpus) && !cudaSetDevice(rank % gpus), "no GPU");
-	init(argv[1]);
+	need(argc == 3, "arguments");
+	start(argv[1]);
+	need(ranks == 2, "two ranks");
 	printf("%d: initialized\n", rank);
 	need(!cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), "cudaStreamCreate");
 	int *dst = (int *)nvshmem_malloc(N * sizeof(int)), *src = (int *)nvshmem_malloc(N * sizeof(int));

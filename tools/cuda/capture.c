@@ -391,18 +391,7 @@ static int status(const struct bf_cu_stream *s)
 
 int cuStreamIsCapturing(CUstream handle, int *out)
 {
-	struct bf_cu_stream *s;
-	int rc;
-
-	if (!out)
-		return BF_CU_INVALID_VALUE;
-	rc = bf_cu_enter_stream(handle, &s);
-	if (rc)
-		return rc;
-	rc = legacy(s, false);
-	*out = status(s);
-	bf_cu_unlock();
-	return rc;
+	return cuStreamGetCaptureInfo_v2(handle, out, NULL, NULL, NULL, NULL);
 }
 
 int cuStreamGetCaptureInfo_v2(CUstream handle, int *out, uint64_t *id, CUgraph *graph, const CUgraphNode **nodes,

@@ -116,6 +116,8 @@ int bf_cu_release(uint64_t at);
 int bf_cu_give_back(uint64_t at);
 /* Adds a block that is there already. */
 int bf_cu_block_add(const struct bf_cu_block *b, struct bf_cu_block **out);
+/* What another process has open as `fd`, as a descriptor of this one. */
+int bf_cu_ipc_open(uint32_t pid, int fd, int *out);
 void bf_cu_block_remove(struct bf_cu_block *b);
 
 /* ---- pool.c ---- */

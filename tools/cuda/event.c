@@ -2,7 +2,6 @@
  * Events: a place in a stream, the time when it was reached, and streams that wait for it. Those for other processes
  * count their rounds in memory that all of them map.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,18 +341,14 @@ int cuIpcOpenEventHandle(CUevent *out, struct bf_cu_ipc handle)
 	struct bf_cu_context *c;
 	struct bf_cu_event *e;
 	struct ipc ipc;
-	char path[64];
 	int fd, rc = bf_cu_enter(&c);
 
 	memcpy(&ipc, handle.bytes, sizeof(ipc));
 	if (rc || !out || ipc.magic != IPC_MAGIC)
 		return rc ? rc : BF_CU_INVALID_VALUE;
-	if (ipc.pid == (uint32_t)getpid())
-		return BF_CU_INVALID_CONTEXT; /* a process does not open its own */
-	snprintf(path, sizeof(path), "/proc/%u/fd/%d", ipc.pid, ipc.fd);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return BF_CU_INVALID_HANDLE;
+	rc = bf_cu_ipc_open(ipc.pid, ipc.fd, &fd);
+	if (rc)
+		return rc;
 	e = calloc(1, sizeof(*e));
 	rc = e ? map_shared(e, fd) : BF_CU_OUT_OF_MEMORY;
 	close(fd);

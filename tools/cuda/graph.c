@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "tools/cuda/graph.h"
 
 #define GRAPH_MAGIC 0x68706172u
@@ -104,15 +105,8 @@ int bf_cu_node_after(struct bf_cu_node *n, struct bf_cu_node *from)
 	for (uint32_t i = 0; i < n->count; i++)
 		if (n->from[i] == from)
 			return BF_CU_INVALID_VALUE;
-	if (n->count == n->cap) {
-		const uint32_t cap = 2 * n->cap + 2;
-		struct bf_cu_node **wider = realloc(n->from, cap * sizeof(struct bf_cu_node *));
-
-		if (!wider)
-			return BF_CU_OUT_OF_MEMORY;
-		n->from = wider;
-		n->cap = cap;
-	}
+	if (BF_GROW(n->from, n->cap, n->count + 1))
+		return BF_CU_OUT_OF_MEMORY;
 	n->from[n->count++] = from;
 	return BF_CU_OK;
 }
@@ -126,26 +120,11 @@ static void free_node(struct bf_cu_node *n)
 	free(n);
 }
 
-static int grow(struct bf_cu_graph *g)
-{
-	const uint32_t cap = 2 * g->cap + 16;
-	struct bf_cu_node **wider;
-
-	if (g->count < g->cap)
-		return BF_CU_OK;
-	wider = realloc(g->nodes, cap * sizeof(struct bf_cu_node *));
-	if (!wider)
-		return BF_CU_OUT_OF_MEMORY;
-	g->nodes = wider;
-	g->cap = cap;
-	return BF_CU_OK;
-}
-
 struct bf_cu_node *bf_cu_node_make(struct bf_cu_graph *g, enum bf_cu_node_type type, struct bf_cu_op *ops,
 				   struct bf_cu_node *const *from, size_t count)
 {
 	struct bf_cu_node *n = calloc(1, sizeof(*n));
-	int rc = n ? grow(g) : BF_CU_OUT_OF_MEMORY;
+	int rc = n && !BF_GROW(g->nodes, g->cap, g->count + 1) ? BF_CU_OK : BF_CU_OUT_OF_MEMORY;
 
 	if (!n) {
 		bf_cu_ops_free(ops);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "tools/cuda/graph.h"
 
 #define EXEC_MAGIC 0x63657865u
@@ -104,20 +105,10 @@ static int add_step(struct bf_cu_exec *e, struct bf_cu_node *n, const uint32_t *
 {
 	struct step s = { .node = n, .count = count, .from = calloc(count + 1u, sizeof(uint32_t)) };
 
-	if (s.from && e->count == e->cap) {
-		const uint32_t cap = 2 * e->cap + 16;
-		struct step *wider = realloc(e->steps, cap * sizeof(*wider));
-
-		if (!wider) {
-			free(s.from);
-			s.from = NULL;
-		} else {
-			e->steps = wider;
-			e->cap = cap;
-		}
-	}
-	if (!s.from)
+	if (!s.from || BF_GROW(e->steps, e->cap, e->count + 1)) {
+		free(s.from);
 		return BF_CU_OUT_OF_MEMORY;
+	}
 	if (count)
 		memcpy(s.from, from, count * sizeof(uint32_t));
 	e->steps[e->count] = s;

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sim/grow.h"
 #include "tools/cuda/graph.h"
 
 #define PAGE 4096u
@@ -59,20 +60,10 @@ int bf_cu_block_add(const struct bf_cu_block *like, struct bf_cu_block **out)
 	struct bf_cu_block *b = malloc(sizeof(*b));
 	const uint32_t i = first_above(like->at);
 
-	if (b && blocks.count == blocks.cap) {
-		const uint32_t cap = 2 * blocks.cap + 64;
-		struct bf_cu_block **wider = realloc(blocks.by_at, cap * sizeof(struct bf_cu_block *));
-
-		if (!wider) {
-			free(b);
-			b = NULL;
-		} else {
-			blocks.by_at = wider;
-			blocks.cap = cap;
-		}
-	}
-	if (!b)
+	if (!b || BF_GROW(blocks.by_at, blocks.cap, blocks.count + 1)) {
+		free(b);
 		return BF_CU_OUT_OF_MEMORY;
+	}
 	*b = *like;
 	b->id = ++blocks.ids;
 	memmove(&blocks.by_at[i + 1], &blocks.by_at[i], (blocks.count - i) * sizeof(struct bf_cu_block *));
@@ -481,12 +472,22 @@ int cuIpcGetMemHandle(struct bf_cu_ipc *out, CUdeviceptr at)
 	return rc;
 }
 
+int bf_cu_ipc_open(uint32_t pid, int fd, int *out)
+{
+	char path[64];
+
+	if (pid == (uint32_t)getpid())
+		return BF_CU_INVALID_CONTEXT; /* a process does not open its own */
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", pid, fd);
+	*out = open(path, O_RDWR | O_CLOEXEC);
+	return *out < 0 ? BF_CU_INVALID_HANDLE : BF_CU_OK;
+}
+
 int cuIpcOpenMemHandle_v2(CUdeviceptr *out, struct bf_cu_ipc handle, unsigned flags)
 {
 	struct bf_cu_block b = { .kind = BF_CU_BLOCK_PEER };
 	struct bf_cu_context *c;
 	struct ipc ipc;
-	char path[64];
 	uint8_t *at;
 	int fd, rc = bf_cu_enter(&c);
 
@@ -494,12 +495,9 @@ int cuIpcOpenMemHandle_v2(CUdeviceptr *out, struct bf_cu_ipc handle, unsigned fl
 	memcpy(&ipc, handle.bytes, sizeof(ipc));
 	if (rc || !out || ipc.magic != IPC_MAGIC)
 		return rc ? rc : BF_CU_INVALID_VALUE;
-	if (ipc.pid == (uint32_t)getpid())
-		return BF_CU_INVALID_CONTEXT; /* a process does not open its own */
-	snprintf(path, sizeof(path), "/proc/%u/fd/%d", ipc.pid, ipc.fd);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return BF_CU_INVALID_HANDLE;
+	rc = bf_cu_ipc_open(ipc.pid, ipc.fd, &fd);
+	if (rc)
+		return rc;
 	at = reserve(ipc.bytes);
 	if (!at || mmap(at, ipc.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd,
 			(off_t)ipc.offset) == MAP_FAILED)

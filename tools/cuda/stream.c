@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/grow.h"
 #include "tools/cuda/graph.h"
 
 /* How long a wait lasts at most before memory that streams wait for is looked at again; and without such. */
@@ -71,19 +72,10 @@ struct bf_cu_stream *bf_cu_stream_make(struct bf_cu_context *c, unsigned flags, 
 		return s;
 	}
 	s = calloc(1, sizeof(*s));
-	if (s && streams.count == streams.cap) {
-		const uint32_t cap = 2 * streams.cap + 16;
-		struct bf_cu_stream **wider = realloc(streams.all, cap * sizeof(struct bf_cu_stream *));
-
-		if (!wider) {
-			free(s);
-			return NULL;
-		}
-		streams.all = wider;
-		streams.cap = cap;
-	}
-	if (!s)
+	if (!s || BF_GROW(streams.all, streams.cap, streams.count + 1)) {
+		free(s);
 		return NULL;
+	}
 	s->context = c;
 	s->flags = flags;
 	s->priority = priority;

@@ -3,28 +3,15 @@
 
 #include "tools/cudart/runtime.h"
 
-#define ENTERED(call)                                                                                                  \
-	do {                                                                                                           \
-		const int entered = bf_rt_enter();                                                                     \
-                                                                                                                       \
-		return bf_rt_done(entered ? entered : (call));                                                         \
-	} while (0)
-
 /* A call of the driver under the runtime's name. */
 #define SAME(name, driver, params, args)                                                                               \
 	BF_CU_API int name params                                                                                      \
 	{                                                                                                              \
-		ENTERED(driver args);                                                                                  \
+		BF_RT_ENTERED(driver args);                                                                            \
 	}
 
 /* The same, where the stream may be the thread's own. */
-#define BOTH(name, driver, params, args)                                                                               \
-	SAME(name, driver, params, args)                                                                               \
-	BF_CU_API int name##_ptsz params                                                                               \
-	{                                                                                                              \
-		s = s ? s : BF_CU_STREAM_THREAD;                                                                       \
-		ENTERED(driver args);                                                                                  \
-	}
+#define BOTH(name, driver, params, args) BF_RT_BOTH(name, params, driver args)
 
 /* ---- capture ---- */
 

@@ -5,13 +5,6 @@
 
 enum { TO_DEVICE = 1, FROM_DEVICE = 2, WITHIN_DEVICE = 3, ANY = 4 };
 
-#define ENTERED(call)                                                                                                  \
-	do {                                                                                                           \
-		const int entered = bf_rt_enter();                                                                     \
-                                                                                                                       \
-		return bf_rt_done(entered ? entered : (call));                                                         \
-	} while (0)
-
 static CUdeviceptr va(const void *p)
 {
 	return (uintptr_t)p;
@@ -35,7 +28,7 @@ BF_CU_API int cudaMalloc(void **out, size_t size)
 
 BF_CU_API int cudaFree(void *p)
 {
-	ENTERED(cuMemFree_v2(va(p)));
+	BF_RT_ENTERED(cuMemFree_v2(va(p)));
 }
 
 BF_CU_API int cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t height)
@@ -75,7 +68,7 @@ BF_CU_API int cudaMallocHost(void **out, size_t size)
 
 BF_CU_API int cudaFreeHost(void *p)
 {
-	ENTERED(cuMemFreeHost(p));
+	BF_RT_ENTERED(cuMemFreeHost(p));
 }
 
 BF_CU_API int cudaMallocManaged(void **out, size_t size, unsigned flags)
@@ -91,12 +84,12 @@ BF_CU_API int cudaMallocManaged(void **out, size_t size, unsigned flags)
 
 BF_CU_API int cudaHostRegister(void *p, size_t size, unsigned flags)
 {
-	ENTERED(cuMemHostRegister_v2(p, size, flags));
+	BF_RT_ENTERED(cuMemHostRegister_v2(p, size, flags));
 }
 
 BF_CU_API int cudaHostUnregister(void *p)
 {
-	ENTERED(cuMemHostUnregister(p));
+	BF_RT_ENTERED(cuMemHostUnregister(p));
 }
 
 BF_CU_API int cudaHostGetDevicePointer(void **out, void *p, unsigned flags)
@@ -111,12 +104,12 @@ BF_CU_API int cudaHostGetDevicePointer(void **out, void *p, unsigned flags)
 
 BF_CU_API int cudaHostGetFlags(unsigned *flags, void *p)
 {
-	ENTERED(cuMemHostGetFlags(flags, p));
+	BF_RT_ENTERED(cuMemHostGetFlags(flags, p));
 }
 
 BF_CU_API int cudaMemGetInfo(size_t *unused, size_t *total)
 {
-	ENTERED(cuMemGetInfo_v2(unused, total));
+	BF_RT_ENTERED(cuMemGetInfo_v2(unused, total));
 }
 
 int bf_rt_pointer(struct bf_rt_pointer *out, const void *p)
@@ -140,7 +133,7 @@ int bf_rt_pointer(struct bf_rt_pointer *out, const void *p)
 
 BF_CU_API int cudaIpcGetMemHandle(struct bf_cu_ipc *out, void *p)
 {
-	ENTERED(cuIpcGetMemHandle(out, va(p)));
+	BF_RT_ENTERED(cuIpcGetMemHandle(out, va(p)));
 }
 
 BF_CU_API int cudaIpcOpenMemHandle(void **out, struct bf_cu_ipc handle, unsigned flags)
@@ -155,7 +148,7 @@ BF_CU_API int cudaIpcOpenMemHandle(void **out, struct bf_cu_ipc handle, unsigned
 
 BF_CU_API int cudaIpcCloseMemHandle(void *p)
 {
-	ENTERED(cuIpcCloseMemHandle(va(p)));
+	BF_RT_ENTERED(cuIpcCloseMemHandle(va(p)));
 }
 
 /* ---- copies ---- */
@@ -300,17 +293,17 @@ BF_CU_API int cudaMemcpy3DAsync(const struct bf_rt_volume *v, CUstream stream)
 
 BF_CU_API int cudaMemset(void *at, int value, size_t n)
 {
-	ENTERED(cuMemsetD8_v2(va(at), (unsigned char)value, n));
+	BF_RT_ENTERED(cuMemsetD8_v2(va(at), (unsigned char)value, n));
 }
 
 BF_CU_API int cudaMemset_ptds(void *at, int value, size_t n)
 {
-	ENTERED(cuMemsetD8Async(va(at), (unsigned char)value, n, BF_CU_STREAM_THREAD));
+	BF_RT_ENTERED(cuMemsetD8Async(va(at), (unsigned char)value, n, BF_CU_STREAM_THREAD));
 }
 
 BF_CU_API int cudaMemsetAsync(void *at, int value, size_t n, CUstream stream)
 {
-	ENTERED(cuMemsetD8Async(va(at), (unsigned char)value, n, stream));
+	BF_RT_ENTERED(cuMemsetD8Async(va(at), (unsigned char)value, n, stream));
 }
 
 BF_CU_API int cudaMemsetAsync_ptsz(void *at, int value, size_t n, CUstream stream)
@@ -320,12 +313,12 @@ BF_CU_API int cudaMemsetAsync_ptsz(void *at, int value, size_t n, CUstream strea
 
 BF_CU_API int cudaMemset2D(void *at, size_t pitch, int value, size_t width, size_t height)
 {
-	ENTERED(cuMemsetD2D8_v2(va(at), pitch, (unsigned char)value, width, height));
+	BF_RT_ENTERED(cuMemsetD2D8_v2(va(at), pitch, (unsigned char)value, width, height));
 }
 
 BF_CU_API int cudaMemset2DAsync(void *at, size_t pitch, int value, size_t width, size_t height, CUstream stream)
 {
-	ENTERED(cuMemsetD2D8Async(va(at), pitch, (unsigned char)value, width, height, stream));
+	BF_RT_ENTERED(cuMemsetD2D8Async(va(at), pitch, (unsigned char)value, width, height, stream));
 }
 
 /* ---- symbols ---- */

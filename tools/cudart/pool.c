@@ -1,13 +1,6 @@
 /* Memory in the order of streams, and its pools. */
 #include "tools/cudart/runtime.h"
 
-#define ENTERED(call)                                                                                                  \
-	do {                                                                                                           \
-		const int entered = bf_rt_enter();                                                                     \
-                                                                                                                       \
-		return bf_rt_done(entered ? entered : (call));                                                         \
-	} while (0)
-
 /* Nothing is asked for: NULL, and no error. */
 static int allocate(void **out, size_t size, CUmemoryPool p, CUstream stream)
 {
@@ -44,7 +37,7 @@ BF_CU_API int cudaMallocFromPoolAsync_ptsz(void **out, size_t size, CUmemoryPool
 
 BF_CU_API int cudaFreeAsync(void *p, CUstream stream)
 {
-	ENTERED(cuMemFreeAsync((uintptr_t)p, stream));
+	BF_RT_ENTERED(cuMemFreeAsync((uintptr_t)p, stream));
 }
 
 BF_CU_API int cudaFreeAsync_ptsz(void *p, CUstream stream)
@@ -54,50 +47,50 @@ BF_CU_API int cudaFreeAsync_ptsz(void *p, CUstream stream)
 
 BF_CU_API int cudaDeviceGetDefaultMemPool(CUmemoryPool *out, int device)
 {
-	ENTERED(cuDeviceGetDefaultMemPool(out, device));
+	BF_RT_ENTERED(cuDeviceGetDefaultMemPool(out, device));
 }
 
 BF_CU_API int cudaDeviceGetMemPool(CUmemoryPool *out, int device)
 {
-	ENTERED(cuDeviceGetMemPool(out, device));
+	BF_RT_ENTERED(cuDeviceGetMemPool(out, device));
 }
 
 BF_CU_API int cudaDeviceSetMemPool(int device, CUmemoryPool p)
 {
-	ENTERED(cuDeviceSetMemPool(device, p));
+	BF_RT_ENTERED(cuDeviceSetMemPool(device, p));
 }
 
 BF_CU_API int cudaMemPoolCreate(CUmemoryPool *out, const struct bf_cu_pool_properties *is)
 {
-	ENTERED(cuMemPoolCreate(out, is));
+	BF_RT_ENTERED(cuMemPoolCreate(out, is));
 }
 
 BF_CU_API int cudaMemPoolDestroy(CUmemoryPool p)
 {
-	ENTERED(cuMemPoolDestroy(p));
+	BF_RT_ENTERED(cuMemPoolDestroy(p));
 }
 
 BF_CU_API int cudaMemPoolTrimTo(CUmemoryPool p, size_t keep)
 {
-	ENTERED(cuMemPoolTrimTo(p, keep));
+	BF_RT_ENTERED(cuMemPoolTrimTo(p, keep));
 }
 
 BF_CU_API int cudaMemPoolGetAttribute(CUmemoryPool p, int attribute, void *value)
 {
-	ENTERED(cuMemPoolGetAttribute(p, attribute, value));
+	BF_RT_ENTERED(cuMemPoolGetAttribute(p, attribute, value));
 }
 
 BF_CU_API int cudaMemPoolSetAttribute(CUmemoryPool p, int attribute, void *value)
 {
-	ENTERED(cuMemPoolSetAttribute(p, attribute, value));
+	BF_RT_ENTERED(cuMemPoolSetAttribute(p, attribute, value));
 }
 
 BF_CU_API int cudaMemPoolSetAccess(CUmemoryPool p, const struct bf_cu_access *access, size_t count)
 {
-	ENTERED(cuMemPoolSetAccess(p, access, count));
+	BF_RT_ENTERED(cuMemPoolSetAccess(p, access, count));
 }
 
 BF_CU_API int cudaMemPoolGetAccess(int *flags, CUmemoryPool p, const struct bf_cu_location *where)
 {
-	ENTERED(cuMemPoolGetAccess(flags, p, where));
+	BF_RT_ENTERED(cuMemPoolGetAccess(flags, p, where));
 }

@@ -268,95 +268,78 @@ BF_CU_API int cudaProfilerStop(void)
 
 /* ---- streams and events; _ptsz: stream 0 is the thread's own ---- */
 
-#define ENTERED(call)                                                                                                  \
-	do {                                                                                                           \
-		const int entered = bf_rt_enter();                                                                     \
-                                                                                                                       \
-		return bf_rt_done(entered ? entered : (call));                                                         \
-	} while (0)
-
-#define BOTH(name, params, call)                                                                                       \
-	BF_CU_API int name params                                                                                      \
-	{                                                                                                              \
-		ENTERED(call);                                                                                         \
-	}                                                                                                              \
-	BF_CU_API int name##_ptsz params                                                                               \
-	{                                                                                                              \
-		s = s ? s : BF_CU_STREAM_THREAD;                                                                       \
-		ENTERED(call);                                                                                         \
-	}
-
 BF_CU_API int cudaStreamCreate(CUstream *out)
 {
-	ENTERED(cuStreamCreate(out, 0));
+	BF_RT_ENTERED(cuStreamCreate(out, 0));
 }
 
 BF_CU_API int cudaStreamCreateWithFlags(CUstream *out, unsigned flags)
 {
-	ENTERED(cuStreamCreate(out, flags));
+	BF_RT_ENTERED(cuStreamCreate(out, flags));
 }
 
 BF_CU_API int cudaStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
 {
-	ENTERED(cuStreamCreateWithPriority(out, flags, priority));
+	BF_RT_ENTERED(cuStreamCreateWithPriority(out, flags, priority));
 }
 
 BF_CU_API int cudaStreamDestroy(CUstream s)
 {
-	ENTERED(cuStreamDestroy_v2(s));
+	BF_RT_ENTERED(cuStreamDestroy_v2(s));
 }
 
-BOTH(cudaStreamSynchronize, (CUstream s), cuStreamSynchronize(s))
-BOTH(cudaStreamQuery, (CUstream s), cuStreamQuery(s))
-BOTH(cudaStreamGetFlags, (CUstream s, unsigned *flags), cuStreamGetFlags(s, flags))
-BOTH(cudaStreamGetPriority, (CUstream s, int *priority), cuStreamGetPriority(s, priority))
-BOTH(cudaStreamGetId, (CUstream s, unsigned long long *id), cuStreamGetId(s, id))
-BOTH(cudaStreamGetDevice, (CUstream s, int *device), cuStreamGetDevice(s, device))
-BOTH(cudaStreamWaitEvent, (CUstream s, CUevent event, unsigned flags), cuStreamWaitEvent(s, event, flags))
-BOTH(cudaStreamAddCallback, (CUstream s, bf_cu_stream_fn *fn, void *arg, unsigned flags),
-     cuStreamAddCallback(s, fn, arg, flags))
-BOTH(cudaLaunchHostFunc, (CUstream s, bf_cu_host_fn *fn, void *arg), cuLaunchHostFunc(s, fn, arg))
-BOTH(cudaEventRecord, (CUevent event, CUstream s), cuEventRecord(event, s))
-BOTH(cudaEventRecordWithFlags, (CUevent event, CUstream s, unsigned flags), cuEventRecordWithFlags(event, s, flags))
+BF_RT_BOTH(cudaStreamSynchronize, (CUstream s), cuStreamSynchronize(s))
+BF_RT_BOTH(cudaStreamQuery, (CUstream s), cuStreamQuery(s))
+BF_RT_BOTH(cudaStreamGetFlags, (CUstream s, unsigned *flags), cuStreamGetFlags(s, flags))
+BF_RT_BOTH(cudaStreamGetPriority, (CUstream s, int *priority), cuStreamGetPriority(s, priority))
+BF_RT_BOTH(cudaStreamGetId, (CUstream s, unsigned long long *id), cuStreamGetId(s, id))
+BF_RT_BOTH(cudaStreamGetDevice, (CUstream s, int *device), cuStreamGetDevice(s, device))
+BF_RT_BOTH(cudaStreamWaitEvent, (CUstream s, CUevent event, unsigned flags), cuStreamWaitEvent(s, event, flags))
+BF_RT_BOTH(cudaStreamAddCallback, (CUstream s, bf_cu_stream_fn *fn, void *arg, unsigned flags),
+	   cuStreamAddCallback(s, fn, arg, flags))
+BF_RT_BOTH(cudaLaunchHostFunc, (CUstream s, bf_cu_host_fn *fn, void *arg), cuLaunchHostFunc(s, fn, arg))
+BF_RT_BOTH(cudaEventRecord, (CUevent event, CUstream s), cuEventRecord(event, s))
+BF_RT_BOTH(cudaEventRecordWithFlags, (CUevent event, CUstream s, unsigned flags),
+	   cuEventRecordWithFlags(event, s, flags))
 
 BF_CU_API int cudaEventCreate(CUevent *out)
 {
-	ENTERED(cuEventCreate(out, 0));
+	BF_RT_ENTERED(cuEventCreate(out, 0));
 }
 
 BF_CU_API int cudaEventCreateWithFlags(CUevent *out, unsigned flags)
 {
-	ENTERED(cuEventCreate(out, flags));
+	BF_RT_ENTERED(cuEventCreate(out, flags));
 }
 
 BF_CU_API int cudaEventDestroy(CUevent event)
 {
-	ENTERED(cuEventDestroy_v2(event));
+	BF_RT_ENTERED(cuEventDestroy_v2(event));
 }
 
 BF_CU_API int cudaEventQuery(CUevent event)
 {
-	ENTERED(cuEventQuery(event));
+	BF_RT_ENTERED(cuEventQuery(event));
 }
 
 BF_CU_API int cudaEventSynchronize(CUevent event)
 {
-	ENTERED(cuEventSynchronize(event));
+	BF_RT_ENTERED(cuEventSynchronize(event));
 }
 
 BF_CU_API int cudaEventElapsedTime(float *ms, CUevent from, CUevent to)
 {
-	ENTERED(cuEventElapsedTime(ms, from, to));
+	BF_RT_ENTERED(cuEventElapsedTime(ms, from, to));
 }
 
 BF_CU_API int cudaIpcGetEventHandle(struct bf_cu_ipc *out, CUevent event)
 {
-	ENTERED(cuIpcGetEventHandle(out, event));
+	BF_RT_ENTERED(cuIpcGetEventHandle(out, event));
 }
 
 BF_CU_API int cudaIpcOpenEventHandle(CUevent *out, struct bf_cu_ipc handle)
 {
-	ENTERED(cuIpcOpenEventHandle(out, handle));
+	BF_RT_ENTERED(cuIpcOpenEventHandle(out, handle));
 }
 
 /* ---- kernels ---- */

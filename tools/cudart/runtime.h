@@ -66,6 +66,26 @@ int bf_rt_done(int error);
 int bf_rt_enter(void);
 int bf_rt_device(void);
 
+/* The end of a call that is one of the driver's. */
+#define BF_RT_ENTERED(call)                                                                                            \
+	do {                                                                                                           \
+		const int entered = bf_rt_enter();                                                                     \
+                                                                                                                       \
+		return bf_rt_done(entered ? entered : (call));                                                         \
+	} while (0)
+
+/* Such a call on a stream `s`, and again with _ptsz, where stream 0 is the thread's own. */
+#define BF_RT_BOTH(name, params, call)                                                                                 \
+	BF_CU_API int name params                                                                                      \
+	{                                                                                                              \
+		BF_RT_ENTERED(call);                                                                                   \
+	}                                                                                                              \
+	BF_CU_API int name##_ptsz params                                                                               \
+	{                                                                                                              \
+		s = s ? s : BF_CU_STREAM_THREAD;                                                                       \
+		BF_RT_ENTERED(call);                                                                                   \
+	}
+
 /* register.c: the kernel that a host function stands for; NULL with the error. */
 int bf_rt_kernel(const void *stub, CUfunction *out);
 /* The variable that a host one stands for. */

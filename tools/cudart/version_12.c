@@ -7,13 +7,6 @@
 #include "sim/compiler.h"
 #include "tools/cudart/runtime.h"
 
-#define ENTERED(call)                                                                                                  \
-	do {                                                                                                           \
-		const int entered = bf_rt_enter();                                                                     \
-                                                                                                                       \
-		return bf_rt_done(entered ? entered : (call));                                                         \
-	} while (0)
-
 BF_CU_API int cudaRuntimeGetVersion(int *version)
 {
 	if (!version)
@@ -64,77 +57,77 @@ BF_CU_API int cudaPointerGetAttributes(struct bf_rt_pointer *out, const void *p)
 
 BF_CU_API int cudaMemAdvise(const void *p, size_t size, int advice, int device)
 {
-	ENTERED(cuMemAdvise((uintptr_t)p, size, advice, device));
+	BF_RT_ENTERED(cuMemAdvise((uintptr_t)p, size, advice, device));
 }
 
 BF_CU_API int cudaMemAdvise_v2(const void *p, size_t size, int advice, struct bf_cu_location where)
 {
-	ENTERED(cuMemAdvise_v2((uintptr_t)p, size, advice, where));
+	BF_RT_ENTERED(cuMemAdvise_v2((uintptr_t)p, size, advice, where));
 }
 
 BF_CU_API int cudaMemPrefetchAsync(const void *p, size_t size, int device, CUstream stream)
 {
-	ENTERED(cuMemPrefetchAsync((uintptr_t)p, size, device, stream));
+	BF_RT_ENTERED(cuMemPrefetchAsync((uintptr_t)p, size, device, stream));
 }
 
 BF_CU_API int cudaMemPrefetchAsync_v2(const void *p, size_t size, struct bf_cu_location where, unsigned flags,
 				      CUstream stream)
 {
-	ENTERED(cuMemPrefetchAsync_v2((uintptr_t)p, size, where, flags, stream));
+	BF_RT_ENTERED(cuMemPrefetchAsync_v2((uintptr_t)p, size, where, flags, stream));
 }
 
 /* ---- graphs ---- */
 
 BF_CU_API int cudaGraphGetEdges(CUgraph g, CUgraphNode *from, CUgraphNode *to, size_t *count)
 {
-	ENTERED(cuGraphGetEdges(g, from, to, count));
+	BF_RT_ENTERED(cuGraphGetEdges(g, from, to, count));
 }
 
 BF_CU_API int cudaGraphGetEdges_v2(CUgraph g, CUgraphNode *from, CUgraphNode *to, void *edges, size_t *count)
 {
-	ENTERED(cuGraphGetEdges_v2(g, from, to, edges, count));
+	BF_RT_ENTERED(cuGraphGetEdges_v2(g, from, to, edges, count));
 }
 
 BF_CU_API int cudaGraphNodeGetDependencies(CUgraphNode n, CUgraphNode *nodes, size_t *count)
 {
-	ENTERED(cuGraphNodeGetDependencies(n, nodes, count));
+	BF_RT_ENTERED(cuGraphNodeGetDependencies(n, nodes, count));
 }
 
 BF_CU_API int cudaGraphNodeGetDependencies_v2(CUgraphNode n, CUgraphNode *nodes, void *edges, size_t *count)
 {
-	ENTERED(cuGraphNodeGetDependencies_v2(n, nodes, edges, count));
+	BF_RT_ENTERED(cuGraphNodeGetDependencies_v2(n, nodes, edges, count));
 }
 
 BF_CU_API int cudaGraphNodeGetDependentNodes(CUgraphNode n, CUgraphNode *nodes, size_t *count)
 {
-	ENTERED(cuGraphNodeGetDependentNodes(n, nodes, count));
+	BF_RT_ENTERED(cuGraphNodeGetDependentNodes(n, nodes, count));
 }
 
 BF_CU_API int cudaGraphNodeGetDependentNodes_v2(CUgraphNode n, CUgraphNode *nodes, void *edges, size_t *count)
 {
-	ENTERED(cuGraphNodeGetDependentNodes_v2(n, nodes, edges, count));
+	BF_RT_ENTERED(cuGraphNodeGetDependentNodes_v2(n, nodes, edges, count));
 }
 
 BF_CU_API int cudaGraphAddDependencies(CUgraph g, const CUgraphNode *from, const CUgraphNode *to, size_t count)
 {
-	ENTERED(cuGraphAddDependencies(g, from, to, count));
+	BF_RT_ENTERED(cuGraphAddDependencies(g, from, to, count));
 }
 
 BF_CU_API int cudaGraphAddDependencies_v2(CUgraph g, const CUgraphNode *from, const CUgraphNode *to, const void *edges,
 					  size_t count)
 {
-	ENTERED(cuGraphAddDependencies_v2(g, from, to, edges, count));
+	BF_RT_ENTERED(cuGraphAddDependencies_v2(g, from, to, edges, count));
 }
 
 BF_CU_API int cudaGraphRemoveDependencies(CUgraph g, const CUgraphNode *from, const CUgraphNode *to, size_t count)
 {
-	ENTERED(cuGraphRemoveDependencies(g, from, to, count));
+	BF_RT_ENTERED(cuGraphRemoveDependencies(g, from, to, count));
 }
 
 BF_CU_API int cudaGraphRemoveDependencies_v2(CUgraph g, const CUgraphNode *from, const CUgraphNode *to,
 					     const void *edges, size_t count)
 {
-	ENTERED(cuGraphRemoveDependencies_v2(g, from, to, edges, count));
+	BF_RT_ENTERED(cuGraphRemoveDependencies_v2(g, from, to, edges, count));
 }
 
 BF_CU_API int cudaGraphAddNode(CUgraphNode *out, CUgraph g, const CUgraphNode *from, size_t count, void *params)
@@ -151,36 +144,24 @@ BF_CU_API int cudaGraphAddNode_v2(CUgraphNode *out, CUgraph g, const CUgraphNode
 
 BF_CU_API int cudaGraphInstantiate(CUgraphExec *out, CUgraph g, unsigned long long flags)
 {
-	ENTERED(cuGraphInstantiateWithFlags(out, g, flags));
+	BF_RT_ENTERED(cuGraphInstantiateWithFlags(out, g, flags));
 }
 
 BF_CU_API int cudaGraphExecUpdate(CUgraphExec e, CUgraph g, struct bf_cu_update *info)
 {
-	ENTERED(cuGraphExecUpdate_v2(e, g, info));
+	BF_RT_ENTERED(cuGraphExecUpdate_v2(e, g, info));
 }
 
-/* Each also where stream 0 is the thread's own. */
-#define BOTH(name, params, call)                                                                                       \
-	BF_CU_API int name params                                                                                      \
-	{                                                                                                              \
-		ENTERED(call);                                                                                         \
-	}                                                                                                              \
-	BF_CU_API int name##_ptsz params                                                                               \
-	{                                                                                                              \
-		s = s ? s : BF_CU_STREAM_THREAD;                                                                       \
-		ENTERED(call);                                                                                         \
-	}
-
-BOTH(cudaStreamGetCaptureInfo, (CUstream s, int *status, uint64_t *id), cuStreamGetCaptureInfo(s, status, id))
-BOTH(cudaStreamGetCaptureInfo_v2,
-     (CUstream s, int *status, uint64_t *id, CUgraph *graph, const CUgraphNode **nodes, size_t *count),
-     cuStreamGetCaptureInfo_v2(s, status, id, graph, nodes, count))
-BOTH(cudaStreamGetCaptureInfo_v3,
-     (CUstream s, int *status, uint64_t *id, CUgraph *graph, const CUgraphNode **nodes, const void **edges,
-      size_t *count),
-     cuStreamGetCaptureInfo_v3(s, status, id, graph, nodes, edges, count))
-BOTH(cudaStreamUpdateCaptureDependencies, (CUstream s, const CUgraphNode *nodes, size_t count, unsigned flags),
-     cuStreamUpdateCaptureDependencies(s, nodes, count, flags))
-BOTH(cudaStreamUpdateCaptureDependencies_v2,
-     (CUstream s, const CUgraphNode *nodes, const void *edges, size_t count, unsigned flags),
-     cuStreamUpdateCaptureDependencies_v2(s, nodes, edges, count, flags))
+BF_RT_BOTH(cudaStreamGetCaptureInfo, (CUstream s, int *status, uint64_t *id), cuStreamGetCaptureInfo(s, status, id))
+BF_RT_BOTH(cudaStreamGetCaptureInfo_v2,
+	   (CUstream s, int *status, uint64_t *id, CUgraph *graph, const CUgraphNode **nodes, size_t *count),
+	   cuStreamGetCaptureInfo_v2(s, status, id, graph, nodes, count))
+BF_RT_BOTH(cudaStreamGetCaptureInfo_v3,
+	   (CUstream s, int *status, uint64_t *id, CUgraph *graph, const CUgraphNode **nodes, const void **edges,
+	    size_t *count),
+	   cuStreamGetCaptureInfo_v3(s, status, id, graph, nodes, edges, count))
+BF_RT_BOTH(cudaStreamUpdateCaptureDependencies, (CUstream s, const CUgraphNode *nodes, size_t count, unsigned flags),
+	   cuStreamUpdateCaptureDependencies(s, nodes, count, flags))
+BF_RT_BOTH(cudaStreamUpdateCaptureDependencies_v2,
+	   (CUstream s, const CUgraphNode *nodes, const void *edges, size_t count, unsigned flags),
+	   cuStreamUpdateCaptureDependencies_v2(s, nodes, edges, count, flags))

@@ -4,13 +4,6 @@
 #include "sim/compiler.h"
 #include "tools/cudart/runtime.h"
 
-#define ENTERED(call)                                                                                                  \
-	do {                                                                                                           \
-		const int entered = bf_rt_enter();                                                                     \
-                                                                                                                       \
-		return bf_rt_done(entered ? entered : (call));                                                         \
-	} while (0)
-
 BF_CU_API int cudaRuntimeGetVersion(int *version)
 {
 	if (!version)
@@ -61,42 +54,42 @@ BF_CU_API int cudaPointerGetAttributes(void *out, const void *p)
 
 BF_CU_API int cudaMemAdvise(const void *p, size_t size, int advice, struct bf_cu_location where)
 {
-	ENTERED(cuMemAdvise_v2((uintptr_t)p, size, advice, where));
+	BF_RT_ENTERED(cuMemAdvise_v2((uintptr_t)p, size, advice, where));
 }
 
 BF_CU_API int cudaMemPrefetchAsync(const void *p, size_t size, struct bf_cu_location where, unsigned flags,
 				   CUstream stream)
 {
-	ENTERED(cuMemPrefetchAsync_v2((uintptr_t)p, size, where, flags, stream));
+	BF_RT_ENTERED(cuMemPrefetchAsync_v2((uintptr_t)p, size, where, flags, stream));
 }
 
 /* ---- graphs ---- */
 
 BF_CU_API int cudaGraphGetEdges(CUgraph g, CUgraphNode *from, CUgraphNode *to, void *edges, size_t *count)
 {
-	ENTERED(cuGraphGetEdges_v2(g, from, to, edges, count));
+	BF_RT_ENTERED(cuGraphGetEdges_v2(g, from, to, edges, count));
 }
 
 BF_CU_API int cudaGraphNodeGetDependencies(CUgraphNode n, CUgraphNode *nodes, void *edges, size_t *count)
 {
-	ENTERED(cuGraphNodeGetDependencies_v2(n, nodes, edges, count));
+	BF_RT_ENTERED(cuGraphNodeGetDependencies_v2(n, nodes, edges, count));
 }
 
 BF_CU_API int cudaGraphNodeGetDependentNodes(CUgraphNode n, CUgraphNode *nodes, void *edges, size_t *count)
 {
-	ENTERED(cuGraphNodeGetDependentNodes_v2(n, nodes, edges, count));
+	BF_RT_ENTERED(cuGraphNodeGetDependentNodes_v2(n, nodes, edges, count));
 }
 
 BF_CU_API int cudaGraphAddDependencies(CUgraph g, const CUgraphNode *from, const CUgraphNode *to, const void *edges,
 				       size_t count)
 {
-	ENTERED(cuGraphAddDependencies_v2(g, from, to, edges, count));
+	BF_RT_ENTERED(cuGraphAddDependencies_v2(g, from, to, edges, count));
 }
 
 BF_CU_API int cudaGraphRemoveDependencies(CUgraph g, const CUgraphNode *from, const CUgraphNode *to, const void *edges,
 					  size_t count)
 {
-	ENTERED(cuGraphRemoveDependencies_v2(g, from, to, edges, count));
+	BF_RT_ENTERED(cuGraphRemoveDependencies_v2(g, from, to, edges, count));
 }
 
 BF_CU_API int cudaGraphAddNode(CUgraphNode *out, CUgraph g, const CUgraphNode *from, const void *edges, size_t count,
@@ -108,18 +101,18 @@ BF_CU_API int cudaGraphAddNode(CUgraphNode *out, CUgraph g, const CUgraphNode *f
 
 BF_CU_API int cudaGraphInstantiate(CUgraphExec *out, CUgraph g, unsigned long long flags)
 {
-	ENTERED(cuGraphInstantiateWithFlags(out, g, flags));
+	BF_RT_ENTERED(cuGraphInstantiateWithFlags(out, g, flags));
 }
 
 BF_CU_API int cudaGraphExecUpdate(CUgraphExec e, CUgraph g, struct bf_cu_update *info)
 {
-	ENTERED(cuGraphExecUpdate_v2(e, g, info));
+	BF_RT_ENTERED(cuGraphExecUpdate_v2(e, g, info));
 }
 
 BF_CU_API int cudaStreamGetCaptureInfo(CUstream s, int *status, uint64_t *id, CUgraph *graph, const CUgraphNode **nodes,
 				       const void **edges, size_t *count)
 {
-	ENTERED(cuStreamGetCaptureInfo_v3(s, status, id, graph, nodes, edges, count));
+	BF_RT_ENTERED(cuStreamGetCaptureInfo_v3(s, status, id, graph, nodes, edges, count));
 }
 
 BF_CU_API int cudaStreamGetCaptureInfo_ptsz(CUstream s, int *status, uint64_t *id, CUgraph *graph,
@@ -131,7 +124,7 @@ BF_CU_API int cudaStreamGetCaptureInfo_ptsz(CUstream s, int *status, uint64_t *i
 BF_CU_API int cudaStreamUpdateCaptureDependencies(CUstream s, const CUgraphNode *nodes, const void *edges, size_t count,
 						  unsigned flags)
 {
-	ENTERED(cuStreamUpdateCaptureDependencies_v2(s, nodes, edges, count, flags));
+	BF_RT_ENTERED(cuStreamUpdateCaptureDependencies_v2(s, nodes, edges, count, flags));
 }
 
 BF_CU_API int cudaStreamUpdateCaptureDependencies_ptsz(CUstream s, const CUgraphNode *nodes, const void *edges,

@@ -29,12 +29,13 @@ static void start(const char *file)
 	nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
 	nvshmemx_init_attr_t attr = NVSHMEMX_INIT_ATTR_INITIALIZER;
 	char made[4096];
+	int gpus;
 	FILE *f;
 
 	rank = atoi(getenv("BELFRY_RANK"));
 	ranks = atoi(getenv("BELFRY_RANKS"));
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	need(!cudaSetDevice(0), "no GPU");
+	need(!cudaGetDeviceCount(&gpus) && !cudaSetDevice(rank % gpus), "no GPU");
 	if (!rank) {
 		need(!nvshmemx_get_uniqueid(&id), "unique id");
 		snprintf(made, sizeof(made), "%s.new", file);
