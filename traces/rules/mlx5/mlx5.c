@@ -12,6 +12,7 @@
 #include "traces/rules/machine/machine.h"
 #include "traces/rules/mlx5/far.h"
 #include "traces/rules/mlx5/polls.h"
+#include "traces/rules/mlx5/ring.h"
 
 #define READS 64u
 #define FENCES 1024u
@@ -117,174 +118,6 @@ static void note_fence(struct bf_rules *r, struct run *run, const struct bf_seen
 		bf_rule_enough(r, &bf_rules_mlx5, BF_SEEN_fence);
 }
 
-/* ---- where the ring and the record lie ---- */
-
-static void set_depth(struct bf_mlx5_queue *q, uint64_t depth)
-{
-	struct bf_mlx5_slot *slots;
-
-	if (!depth || depth > BF_MLX5_RING_MAX || (depth & (depth - 1)))
-		return;
-	slots = calloc((size_t)depth, sizeof(*slots));
-	if (!slots)
-		return;
-	free(q->slots);
-	q->slots = slots;
-	q->depth = (uint32_t)depth;
-}
-
-/*
- * The driver says that it has stored an entry. Its control segment, among the stores just before, tells where the ring
- * is (bytes 1-2 are the index, 4-6 the QPN: mlx5dv.h struct mlx5_wqe_ctrl_seg).
- */
-static void find_ring(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
-{
-	const uint64_t index = e->ibgda_build.index;
-	uint64_t at;
-
-	for (uint32_t back = 0; back < 64; back++) {
-		const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), back);
-
-		if (!s)
-			return;
-		if (s->actor != e->actor || s->len < 8 || s->va % BF_MLX5_WQEBB != 0 ||
-		    bf_get_be24(s->bytes + 4) != e->queue->number || bf_get_be16(s->bytes + 1) != (uint16_t)index)
-			continue;
-		q->assumed = false;
-		at = s->va - index % q->depth * BF_MLX5_WQEBB;
-		if (!q->ring || q->ring->va != at || q->ring->entries != q->depth)
-			q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, e->queue, at, BF_MLX5_WQEBB, q->depth);
-		return;
-	}
-}
-
-static bool rang_before(const struct bf_stores *stores, const struct bf_store *record, uint16_t value)
-{
-	for (uint32_t back = 0; back < 128; back++) {
-		const struct bf_store *s = bf_stores_recent(stores, back);
-
-		if (!s)
-			return false;
-		/* A doorbell carries the index in bytes 1-2, like a control segment. */
-		if (s->actor == record->actor && s->len == 8 && s->record < record->record &&
-		    s->va % BF_PAGE == BF_MLX5_UAR_BF && bf_get_be16(s->bytes + 1) == value)
-			return true;
-	}
-	return false;
-}
-
-/*
- * The index stands in bytes 0-1, where the NIC looks at bytes 2-3: as a number of the CPU it is one that could come
- * next, and as it stands it is none.
- */
-static bool is_swapped(const struct bf_mlx5_queue *q, const struct bf_store *s)
-{
-	const uint16_t meant = bf_get_le16(s->bytes), ahead = (uint16_t)(meant - q->fetched);
-	const uint16_t as_is = (uint16_t)-q->fetched;
-
-	return !bf_get_be16(s->bytes + 2) && meant && q->depth && ahead && ahead <= q->depth &&
-	       (!as_is || as_is > q->depth);
-}
-
-static void note_dbrec_store(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_store *s)
-{
-	struct bf_mlx5_dbrec_store d = { .store = *s, .value = bf_get_be16(s->bytes + 2), .set = true };
-
-	if (!q->swapped.set && is_swapped(q, s)) {
-		q->swapped = d;
-		q->swapped.value = bf_get_le16(s->bytes);
-	}
-	if (!q->after.set) {
-		q->after = d;
-		q->after.rang_before = rang_before(bf_rule_stores(r), s, d.value);
-	}
-	if (!q->most.set || (int16_t)(d.value - q->most.value) > 0)
-		q->most = d;
-}
-
-static void note_receive_word(struct bf_mlx5_queue *q, const struct bf_store *s)
-{
-	if (s)
-		q->receive =
-		    (struct bf_mlx5_dbrec_store){ .store = *s, .value = bf_get_be16(s->bytes + 2), .set = true };
-}
-
-/* The record's place is known from now on; what was stored there before is made up for. */
-static void learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64_t va)
-{
-	struct bf_mlx5_queue *q = bf_mlx5_of(queue);
-
-	q->dbrec_ring = bf_stores_area(bf_rule_stores(r), q->dbrec_ring, queue, va, BF_MLX5_DBR_BYTES);
-	for (uint32_t back = 128; back-- > 0;) {
-		const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), back);
-
-		if (s && s->len == 4 && s->va == va + 4 * BF_MLX5_DBR_SND)
-			note_dbrec_store(r, q, s);
-		else if (s && s->len == 4 && s->va == va + 4 * BF_MLX5_DBR_RCV)
-			note_receive_word(q, s);
-	}
-}
-
-/* The driver says that it has stored record and doorbell: the store tells where the record lies. */
-static void find_dbrec(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
-{
-	for (uint32_t back = 0; back < 64; back++) {
-		const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), back);
-
-		if (!s)
-			return;
-		if (s->actor != e->actor || s->len != 4 || s->va % 8 != 4 ||
-		    bf_get_be16(s->bytes + 2) != (uint16_t)e->ibgda_post.dbrec)
-			continue;
-		q->dbrec_stored = s->va;
-		if (!q->dbrec_ring)
-			learn_dbrec(r, e->queue, s->va - 4 * BF_MLX5_DBR_SND);
-		return;
-	}
-}
-
-/* A driver that says nothing of its entries has its ring where the device knows it to be. */
-static void assume_ring(struct bf_rules *r, struct bf_rule_queue *queue)
-{
-	struct bf_mlx5_queue *q = bf_mlx5_of(queue);
-
-	if (!q->sq || !q->depth || (q->ring && q->ring->va == q->sq && q->ring->entries == q->depth))
-		return;
-	q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, queue, q->sq, BF_MLX5_WQEBB, q->depth);
-	q->assumed = true;
-}
-
-/*
- * A store into the first eight bytes of a block. With the second four of them a control segment is whole: it has the
- * queue pair's number and an index that belongs there, which other bytes of an entry hardly have.
- */
-static void note_laid(struct bf_rules *r, const struct bf_store *s)
-{
-	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), s->va);
-	struct bf_rule_queue *queue = ring ? ring->queue : NULL;
-	struct bf_mlx5_slot *slot;
-	struct bf_mlx5_queue *q;
-	const uint8_t *qpn;
-	uint64_t place;
-
-	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->ring != ring || !bf_mlx5_of(queue)->slots)
-		return;
-	q = bf_mlx5_of(queue);
-	place = (s->va - ring->va) / BF_MLX5_WQEBB % q->depth;
-	slot = &q->slots[place];
-	if (s->va % 8 == 0 && s->len >= 4)
-		slot->begun = bf_get_be32(s->bytes);
-	qpn = s->va % 8 == 4 ? s->bytes : s->len >= 8 ? s->bytes + 4 : NULL;
-	if (!qpn || s->len < 4 || bf_get_be24(qpn) != queue->number || (slot->begun >> 8 & (q->depth - 1)) != place)
-		return;
-	slot->laid = (slot->begun >> 8 & 0xffff) + 1;
-	q->laid = (struct bf_mlx5_laid){ .index = q->done + (uint16_t)((slot->laid - 1) - (uint16_t)q->done),
-					 .at_ps = s->issued_ps,
-					 .record = s->record,
-					 .actor = s->actor };
-	bf_rule_notice(r, BF_MLX5_TO_ENTRY);
-}
-
 /* ---- entries ---- */
 
 static void note_build(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
@@ -295,7 +128,7 @@ static void note_build(struct bf_rules *r, struct bf_mlx5_queue *q, const struct
 	if (!q->depth)
 		return;
 	if (!q->ring || (q->assumed && !q->dbrec.set))
-		find_ring(r, q, e);
+		bf_mlx5_find_ring(r, q, e);
 	slot = &q->slots[e->ibgda_build.index % q->depth];
 	slot->built[1] = slot->built[0];
 	slot->built[0] = (struct bf_mlx5_built){ e->ibgda_build.index + 1,
@@ -435,28 +268,12 @@ static void note_dbrec(struct bf_rules *r, const struct run *run, struct bf_mlx5
 	q->dbrec.producer = (uint16_t)e->dbrec.producer;
 	q->dbrec.doorbell = (uint16_t)e->dbrec.doorbell;
 	if (d && !q->dbrec_ring)
-		learn_dbrec(r, e->queue, d->va);
+		bf_mlx5_learn_dbrec(r, e->queue, d->va);
 	/* What was visible when the device looked is seen; a store that was in a buffer then is still to come. */
 	if (q->after.set && (int16_t)(q->after.value - q->dbrec.producer) <= 0)
 		q->after.set = false;
 	if (!q->after.set && q->most.set && (int16_t)(q->most.value - q->dbrec.producer) > 0)
 		q->after = q->most;
-}
-
-static struct bf_mlx5_queue *dbrec_at(struct bf_rules *r, uint64_t va)
-{
-	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), va);
-	struct bf_rule_queue *queue = ring ? ring->queue : NULL;
-
-	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->dbrec_ring != ring)
-		return NULL;
-	return bf_mlx5_of(queue);
-}
-
-static void show_dbrec_store(struct bf_mlx5_dbrec_store *d, const struct bf_store *shown)
-{
-	if (d->set && d->store.actor == shown->actor && d->store.seq == shown->seq)
-		d->store = *shown;
 }
 
 /* ---- progress and configuration ---- */
@@ -491,7 +308,7 @@ static void note_driver(struct bf_rules *r, struct bf_mlx5_queue *q, const struc
 		break;
 	case BF_SEEN_ibgda_post:
 		if (!q->dbrec_stored)
-			find_dbrec(r, q, e);
+			bf_mlx5_find_dbrec(r, q, e);
 		if (e->ibgda_post.to > q->posted) {
 			q->posted = e->ibgda_post.to;
 			q->posted_ps = e->time_ps;
@@ -562,7 +379,7 @@ static void note_config(struct bf_rules *r, struct bf_mlx5_queue *q, const struc
 	if (e->kind == BF_SEEN_capture_qp) {
 		q->send_cqn = (uint32_t)e->capture_qp.send_cqn;
 		q->remote_qpn = (uint32_t)e->capture_qp.dest_qpn;
-		set_depth(q, e->capture_qp.sq_wqebbs);
+		bf_mlx5_set_depth(q, e->capture_qp.sq_wqebbs);
 	} else {
 		/* A number that is given out again names another queue. */
 		free(q->slots);
@@ -570,8 +387,8 @@ static void note_config(struct bf_rules *r, struct bf_mlx5_queue *q, const struc
 		q->send_cqn = (uint32_t)e->qp_config.send_cqn;
 		q->pd = (uint32_t)e->qp_config.pd;
 		q->sq = e->qp_config.sq;
-		set_depth(q, e->qp_config.sq_wqebbs);
-		assume_ring(r, e->queue);
+		bf_mlx5_set_depth(q, e->qp_config.sq_wqebbs);
+		bf_mlx5_assume_ring(r, e->queue);
 	}
 	q->configured = true;
 }
@@ -728,43 +545,18 @@ static void note_rung(struct bf_rules *r, const struct bf_seen *e)
 static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 {
 	struct run *run = facts;
-	const struct bf_store *s;
-	struct bf_mlx5_queue *q;
 
 	switch (e->kind) {
 	case BF_SEEN_mmio_store:
 		note_rung(r, e);
 		break;
 	case BF_SEEN_store:
-		if (e->store.va % BF_MLX5_WQEBB < 8) {
-			s = bf_stores_recent(bf_rule_stores(r), 0);
-			if (s)
-				note_laid(r, s);
-		}
-		if (e->store.len != 4)
-			break;
-		bf_mlx5_note_polls(r, &run->polls, e);
-		q = dbrec_at(r, e->store.va);
-		s = q ? bf_stores_recent(bf_rule_stores(r), 0) : NULL;
-		if (!s)
-			break;
-		if (e->store.va != q->dbrec_ring->va + 4 * BF_MLX5_DBR_SND) {
-			note_receive_word(q, s);
-			break;
-		}
-		bf_rule_notice(r, BF_MLX5_TO_DBREC);
-		note_dbrec_store(r, q, s);
+		if (e->store.len == 4)
+			bf_mlx5_note_polls(r, &run->polls, e);
+		bf_mlx5_note_store(r, e);
 		break;
 	case BF_SEEN_store_visible:
-		q = e->store_visible.len == 4 ? dbrec_at(r, e->store_visible.va) : NULL;
-		s = q && e->store_visible.va == q->dbrec_ring->va + 4 * BF_MLX5_DBR_SND
-			? bf_stores_shown(bf_rule_stores(r), 0)
-			: NULL;
-		if (!s)
-			break;
-		bf_rule_notice(r, BF_MLX5_TO_DBREC);
-		show_dbrec_store(&q->after, s);
-		show_dbrec_store(&q->most, s);
+		bf_mlx5_note_visible(r, e);
 		break;
 	case BF_SEEN_cq_config:
 	case BF_SEEN_load:
