@@ -206,6 +206,21 @@ struct bf_timeline_signal_row {
 	enum bf_timeline_make make;
 };
 
+/* ---- memory ---- */
+
+/*
+ * What lies at an address, by a record that tells of it: "send ring of QP $qpn". Numbers are fields, or arithmetic with
+ * them as in sentences. The ring that rules look at (bf_device.ring) needs no row.
+ */
+struct bf_memory_row {
+	const char *type;
+	const char *va; /* NULL: where the device has read `bytes` bytes that came at the time of the record */
+	const char *bytes;
+	const char *label;           /* @actor is whose record it is */
+	const char *entry, *element; /* bytes of each of its parts, and what one is called, "entry"; both may be NULL */
+	const char *when;            /* as in a bf_life_row; NULL: always */
+};
+
 /* ---- rules ---- */
 
 /* The record that says where a ring of entries lies in memory, by the names of its fields. */
@@ -298,6 +313,7 @@ struct bf_device {
 	const struct bf_timeline_row *timeline;
 	const struct bf_timeline_signal_row *signals;
 	const struct bf_entry_row *entries;
+	const struct bf_memory_row *memory;
 	const struct bf_device_form *forms;
 	const char *const *fitted; /* profiles whose constants are fitted to published figures */
 };

@@ -39,6 +39,10 @@ holds late '[.stores[] | select(.[5] | length > 0)] | length > 0'
 holds nvme '[.rings[] | select(.name == "ssd0.sq1")][0].entries | length == 4'
 holds sdma '.rings[0].entries[] | select(.label | test("COPY_RECT")) | .text | test("element")'
 holds barrier '.tracks | map(.[0]) | index("gpu0.sm0") != null'
+holds late '[.places[] | select(.[4] == "doorbell record of QP 0x101")] | length == 2'
+holds late '.places[] | select(.[4] == "send ring of QP 0x101" and .[5] == 0) | .[1] == 65536 and .[2] == 64'
+holds nvme '.places | map(.[4]) | index("ring of SQ 1") != null'
+holds sdma '.places | map(.[4]) | index("read pointer of sdma0.q0") != null'
 cat "$work/put.bft" | "$BELFRY" export - --to html | cmp -s - "$work/put.html" || fail "another page from a pipe"
 # Two elements of script, whatever texts the trace has.
 grep -c '</script>' "$work/put.html" | grep -qx 2 || fail "the page's script elements"
@@ -47,19 +51,26 @@ if ! command -v chromium >/dev/null; then
 	[ $failed -eq 0 ] && echo "chromium is not installed: the page's data were checked, its looks were not" && exit 77
 	exit 1
 fi
+# see NAME VIEW PATTERN...: what a browser shows of a view.
 see() {
+	local page=$1 view=$2
+	shift 2
 	timeout 60 chromium --headless=new --no-sandbox --disable-gpu --virtual-time-budget=4000 --user-data-dir="$work/profile" \
-		--dump-dom "file://$work/$1.html#$2" 2>/dev/null >"$work/dom"
-	grep -q 'id="verdict"[^>]*>This page failed' "$work/dom" && fail "$1#$2: $(grep -o '>This page failed[^<]*' "$work/dom")"
-	grep -q "$3" "$work/dom" || fail "$1#$2: does not show $3"
+		--dump-dom "file://$work/$page.html#$view" 2>/dev/null >"$work/dom"
+	grep -q 'id="verdict"[^>]*>This page failed' "$work/dom" && fail "$page#$view: $(grep -o '>This page failed[^<]*' "$work/dom")"
+	for pattern; do
+		grep -q "$pattern" "$work/dom" || fail "$page#$view: does not show $pattern"
+	done
 }
 see none memory 'no store that others saw later'
 see none statistics 'no entry to follow'
-see put timeline 'Click a bar'
+# With the legend: what the colours mean.
+see put timeline 'Click a bar' '<i style="background: [^<]*</i>RDMA_WRITE'
+see late timeline '</i>error'
 see put queues 'RDMA_WRITE'
 see put statistics 'nic0.dma'
-see late findings 'Root cause'
-see late memory '<svg'
+see late findings 'Root cause' '1 rule could not judge, for lack of records wqe_start'
+see late memory '<svg' 'block 0 of the send ring of QP 0x101'
 see nvme queues 'ssd0.sq1: 4 entries'
 see sdma queues 'COPY_RECT'
 see barrier statistics 'barrier waits'

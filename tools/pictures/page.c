@@ -42,8 +42,8 @@ static void put_meta(struct bf_json *j, const struct bf_trace *t, const char *pa
 
 static int put_data(FILE *out, struct bf_input *in, const char *path, const struct bf_page_job *job)
 {
-	static bf_page_part *const parts[] = { bf_page_timeline, bf_page_rings, bf_page_stores, bf_page_findings,
-					       bf_page_statistics };
+	static bf_page_part *const parts[] = { bf_page_timeline, bf_page_rings,      bf_page_stores,
+					       bf_page_findings, bf_page_statistics, bf_page_names };
 	struct bf_json j;
 	int rc = 0, damage = 0;
 

@@ -14,7 +14,7 @@ struct bf_page_job {
 
 /* Return 0, -EBADMSG (damaged, the rest was read), or another negative errno with the job's `err` set. */
 typedef int bf_page_part(struct bf_json *j, struct bf_trace *t, const struct bf_page_job *job);
-bf_page_part bf_page_timeline, bf_page_rings, bf_page_stores, bf_page_findings, bf_page_statistics;
+bf_page_part bf_page_timeline, bf_page_rings, bf_page_stores, bf_page_findings, bf_page_statistics, bf_page_names;
 
 /* The page's text, split where data go: before and after. Made from tools/page/ when Belfry is built. */
 extern const char bf_page_head[], bf_page_tail[];

@@ -160,6 +160,13 @@ static const struct bf_entry_row entries[] = {
 	{ .type = NULL },
 };
 
+static const struct bf_memory_row memory[] = {
+	{ "qp_config", "sq", "sq_wqebbs*64", .label = "send ring of QP $qpn", .entry = "64", .element = "block" },
+	{ "dbrec", NULL, "8", .label = "doorbell record of QP $qpn" },
+	{ "cqe", "iova", "64", .label = "CQE $slot of CQ $cqn" },
+	{ .type = NULL },
+};
+
 /* models/mlx5/profile_timed.c */
 static const char *const fitted[] = { "cx5-timed", "cx6-timed", "cx7-timed", "cx8-timed", NULL };
 
@@ -173,4 +180,5 @@ const struct bf_device bf_device_mlx5 = {
 	.timeline = timeline,
 	.signals = signals,
 	.entries = entries,
+	.memory = memory,
 };

@@ -228,6 +228,14 @@ static const struct bf_device_form forms[] = {
 	{ .name = NULL },
 };
 
+static const struct bf_memory_row memory[] = {
+	{ "nvme_queue", "base", "size*64", .label = "ring of SQ $qid", .entry = "64", .element = "slot",
+	  .when = "queue=0 what=0" },
+	{ "nvme_queue", "base", "size*16", .label = "ring of CQ $cqid", .entry = "16", .element = "slot",
+	  .when = "queue=1 what=0" },
+	{ .type = NULL },
+};
+
 /* models/nvme/profile_timed.c */
 static const char *const fitted[] = { "980pro", "optane", "p3700", "m9100", "mtr-slc", NULL };
 
@@ -241,5 +249,6 @@ const struct bf_device bf_device_nvme = {
 	.timeline = timeline,
 	.signals = signals,
 	.entries = entries,
+	.memory = memory,
 	.forms = forms,
 };

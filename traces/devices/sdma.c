@@ -132,6 +132,14 @@ static const struct bf_entry_row entries[] = {
 	{ .type = NULL },
 };
 
+static const struct bf_memory_row memory[] = {
+	{ "sdma_queue", "ring", "bytes", .label = "ring of @actor", .entry = "4", .element = "dword",
+	  .when = "event=0" },
+	{ "sdma_queue", "rptr", "8", .label = "read pointer of @actor", .when = "event=0" },
+	{ "sdma_queue", "wptr", "8", .label = "write pointer of @actor", .when = "event=0" },
+	{ .type = NULL },
+};
+
 /* models/sdma/profile_timed.c */
 static const char *const fitted[] = { "mi50", "mi200", "mi300x", "mi350x", NULL };
 
@@ -146,4 +154,5 @@ const struct bf_device bf_device_sdma = {
 	.timeline = timeline,
 	.signals = signals,
 	.entries = entries,
+	.memory = memory,
 };

@@ -18,6 +18,33 @@ function span(ps) {
 	return ps + " ps";
 }
 
+/* ---- what lies at an address ---- */
+
+const places = data.places.map(([va, bytes, entry, element, what, pe, region]) => ({ va: Number(va), bytes, entry, element, what, pe, region }));
+/* Of several places the one of this PE, then what a device uses it for, then the latest. */
+function placeOf(va, pe) {
+	let best = null, rank = -1;
+	for (const p of places) {
+		if (va < p.va || va >= p.va + p.bytes) continue;
+		const r = (p.pe === pe ? 2 : 0) + (p.region ? 0 : 1);
+		if (r >= rank) { best = p; rank = r; }
+	}
+	if (!best) return "";
+	const at = va - best.va, byte = best.entry ? at % best.entry : at;
+	const part = best.entry ? best.element + " " + Math.floor(at / best.entry) + " of the " : "";
+	return part + best.what + (!byte ? "" : best.region ? " + 0x" + byte.toString(16) : ", byte " + byte);
+}
+const peOf = actor => Number((/^[^.]*?(\d+)(\.|$)/.exec(actor) || [0, 0])[1]);
+
+/* The text of an item with the places that it speaks of. */
+const told = new Map();
+function tell(it) {
+	if (it.told) return it.told;
+	const pe = peOf(tracks[it.track].name), key = pe + it.name;
+	if (!told.has(key)) told.set(key, it.name.replace(/ at (0x[0-9a-f]+)/, (all, va) => { const p = placeOf(Number(va), pe); return p ? ": " + p : all; }));
+	return it.told = told.get(key);
+}
+
 /* ---- views ---- */
 
 const views = ["timeline", "queues", "memory", "findings", "statistics"];
@@ -59,15 +86,21 @@ for (const t of tracks) if (!t.parent && t.children.length > 40) t.children.slic
 /* A page holds so many items and no more: those until `held`. */
 const held = data.left ? tracks.reduce((last, t) => t.items.length ? Math.max(last, t.items[t.items.length - 1].begin) : last, 0) : data.end;
 
-const NAME = 150, ROW = 20, AXIS = 24;
+const NAME = 150, ROW = 20, AXIS = 24, LEGEND = 16;
 const view = { from: 0, to: Math.max(held * 1.01, 1), top: 0, rows: [], selected: null, hits: [], hit: -1 };
 const canvas = $("canvas"), overview = $("overview");
 const colours = new Map();
 function colour(item) {
 	if (item.flags & BAD) return css("--bad");
-	const key = item.name.replace(/[0-9]+.*/, "").slice(0, 14);
-	if (!colours.has(key)) colours.set(key, `hsl(${60 + (colours.size * 67 + 150) % 270} 42% 50%)`);
+	const key = kindOf(item);
+	if (!colours.has(key)) colours.set(key, `hsl(${60 + (colours.size * 167 + 150) % 270} 42% ${colours.size % 8 < 4 ? 48 : 60}%)`);
 	return colours.get(key);
+}
+/* What has one colour: texts that are alike up to their first number, and all commands of a device. */
+function kindOf(item) {
+	if (item.kind) return item.kind;
+	if (item.instant && !tracks[item.track].parent && /^[A-Z][A-Z0-9_]+$/.test(item.name)) return item.kind = "command";
+	return item.kind = item.name.replace(/[:(0-9].*/, "").replace(/(,? (at|to|for|up to|from|WQE|PSN|DCT))*[ .]*$/, "") || item.name;
 }
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -117,6 +150,13 @@ function paintAxis(g, width, height) {
 	}
 }
 
+/* Where the next item of the row is drawn. */
+function nextAt(items, i, width) {
+	for (i++; i < items.length; i++)
+		if ($("memory-marks").checked || !(items[i].flags & MARK)) return x(items[i].begin, width) - (items[i].instant ? 4 : 0);
+	return width;
+}
+
 function paintRow(g, row, y, width) {
 	const items = row.track.items, found = new Set(view.hits);
 	let drawnTo = -1;
@@ -140,7 +180,18 @@ function paintRow(g, row, y, width) {
 				g.save();
 				g.beginPath(); g.rect(a, y, wide, ROW); g.clip();
 				g.fillStyle = "#fff";
-				g.fillText(it.name, a + 5, y + 14);
+				g.fillText(tell(it), a + 5, y + 14);
+				g.restore();
+			}
+		}
+		if (wide <= 40) {
+			/* Beside it, where nothing else is for the length of some words. */
+			const left = Math.max(b, a + wide) + (it.instant ? 7 : 4), right = Math.min(nextAt(items, i, width), width) - 6;
+			if (right - left > 60) {
+				g.save();
+				g.beginPath(); g.rect(left, y, right - left, ROW); g.clip();
+				g.fillStyle = css(it.flags & BAD ? "--bad" : "--dim");
+				g.fillText(tell(it), left, y + 14);
 				g.restore();
 			}
 		}
@@ -150,6 +201,40 @@ function paintRow(g, row, y, width) {
 			g.strokeRect(a - (it.instant ? 5 : 0), y + 1, it.instant ? 10 : wide, ROW - 3);
 		}
 	}
+}
+
+/* The colours of what is in view, the most frequent first. A click searches for them. */
+function paintLegend() {
+	const seen = new Map();
+	let bad = 0, open = 0;
+	for (const row of view.rows)
+		for (let items = row.track.items, i = firstAt(items, view.from); i < items.length && items[i].begin <= view.to; i++) {
+			const it = items[i];
+			if (!$("memory-marks").checked && it.flags & MARK) continue;
+			if (it.flags & OPEN) open++;
+			if (it.flags & BAD) { bad++; continue; }
+			const k = seen.get(kindOf(it)) || { n: 0, it };
+			k.n++;
+			seen.set(kindOf(it), k);
+		}
+	const box = $("legend"), put = (sample, text, title) => {
+		const e = make("button"), swatch = make("i");
+		swatch.style.background = sample;
+		add(e, swatch, text);
+		e.title = title;
+		add(box, e);
+		return e;
+	};
+	const kinds = [...seen].sort((a, b) => b[1].n - a[1].n || (a[0] < b[0] ? -1 : 1)), shown = kinds.slice(0, LEGEND);
+	const key = JSON.stringify([shown.map(([k, v]) => [k, v.n]), kinds.length, bad, open]);
+	if (view.legend === key) return;
+	view.legend = key;
+	box.replaceChildren();
+	if (bad) put(css("--bad"), "error", bad + " in view: errors, faults, waits without end");
+	if (open) put(`linear-gradient(90deg, var(--line) 70%, var(--bad) 70%)`, "never ended", open + " in view");
+	for (const [k, v] of shown)
+		put(colour(v.it), k, v.n + " in view").onclick = () => { $("search").value = k; search(k); };
+	if (kinds.length > shown.length) add(box, make("span", "and " + (kinds.length - shown.length) + " more", "dim"));
 }
 
 /* Arrows along the flow of what is selected. */
@@ -197,6 +282,7 @@ function paint() {
 		g.fillText(mark + name, 8 + row.depth * 12, y + 14, NAME - 14 - row.depth * 12);
 	});
 	paintFlow(g, width);
+	paintLegend();
 	if (data.left && view.to > held) {
 		const a = Math.max(x(held, width), NAME);
 		g.fillStyle = css("--shade");
@@ -269,11 +355,13 @@ function select(it, reveal) {
 	box.replaceChildren();
 	if (it) {
 		const track = tracks[it.track], dl = make("dl");
-		add(box, make("h3", it.name, it.flags & BAD ? "bad" : ""));
+		add(box, make("h3", tell(it), it.flags & BAD ? "bad" : ""));
 		const put = (k, v) => add(dl, make("dt", k), make("dd", v));
 		put("where", track.name);
 		put("from", span(it.begin));
 		if (!it.instant) { put("to", it.flags & OPEN ? "never ended" : span(it.end)); put("takes", span(it.end - it.begin)); }
+		const address = / at (0x[0-9a-f]+)/.exec(it.name);
+		if (address) put("address", address[1]);
 		put("record", it.record);
 		add(box, dl);
 		const flow = it.flow ? byFlow.get(it.flow) : [];
@@ -281,7 +369,7 @@ function select(it, reveal) {
 			add(box, make("h3", "The same doorbell"));
 			const list = make("table");
 			for (const f of flow) {
-				const row = make("tr"), link = make("button", f.name);
+				const row = make("tr"), link = make("button", tell(f));
 				link.onclick = () => select(f, true);
 				const cell = make("td", undefined, "text");
 				add(cell, link);
@@ -307,7 +395,7 @@ function search(text) {
 	const words = text.toLowerCase();
 	view.hits = [];
 	view.hit = -1;
-	if (words) for (const t of tracks) for (const it of t.items) if (it.name.toLowerCase().includes(words)) view.hits.push(it);
+	if (words) for (const t of tracks) for (const it of t.items) if (it.name.toLowerCase().includes(words) || tell(it).toLowerCase().includes(words)) view.hits.push(it);
 	view.hits.sort((a, b) => a.begin - b.begin);
 	$("hits").textContent = words ? view.hits.length + " found" : "";
 	paint();
@@ -410,7 +498,7 @@ function drawMemory() {
 	const table = make("table"), head = make("tr"), ends = s => s[4] < 0 ? data.end : s[4];
 	/* All bars have one scale, and a short time before them for reads that came just too early. */
 	const longest = Math.max(...data.stores.map(s => ends(s) - s[3])), scale = t => 20 + t / longest * 280;
-	for (const [h, cls] of [["thread", "text"], ["address", "text"], ["bytes"], ["stored"], ["seen by others"], ["after"], ["", "text"]])
+	for (const [h, cls] of [["thread", "text"], ["address", "text"], ["what is there", "text"], ["bytes"], ["stored"], ["seen by others"], ["after"], ["", "text"]])
 		add(head, make("th", h, cls));
 	add(table, head);
 	for (const store of data.stores) {
@@ -426,7 +514,7 @@ function drawMemory() {
 		rect(issued, ends(store), 3, 8, reads.length ? "var(--bad)" : "var(--accent)");
 		for (const t of reads) rect(t, t, 0, 14, "var(--ink)");
 		add(cell, bar);
-		add(row, make("td", actor, "text"), make("td", va, "text mono"), make("td", len), make("td", span(issued)),
+		add(row, make("td", actor, "text"), make("td", va, "text mono"), make("td", placeOf(Number(va), peOf(actor)), "text"), make("td", len), make("td", span(issued)),
 			make("td", visible < 0 ? "never" : span(visible), visible < 0 ? "bad" : ""), make("td", visible < 0 ? "" : span(visible - issued)), cell);
 		add(table, row);
 	}
@@ -448,7 +536,12 @@ function drawFindings() {
 		add(card, go);
 		add(box, card);
 	}
-	for (const u of data.unable) add(box, make("p", u.id + " cannot tell: the trace lacks " + u.missing, "dim"));
+	if (data.unable.length) {
+		const lacks = [...new Set(data.unable.flatMap(u => u.missing.split(" ")))].sort(), more = make("details", undefined, "dim");
+		add(more, make("summary", data.unable.length + (data.unable.length === 1 ? " rule" : " rules") + " could not judge, for lack of records " + lacks.join(", ")));
+		for (const u of data.unable) add(more, make("div", u.id + ": " + u.missing));
+		add(box, more);
+	}
 }
 
 function drawStatistics() {
