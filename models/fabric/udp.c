@@ -63,7 +63,6 @@ static void paced(void *owner, struct bf_packet *chain)
 		chain = pkt->next;
 		enqueue(owner, pkt);
 	}
-	bf_udp_flush(owner);
 }
 
 int bf_udp_open(struct bf_outside *o, uint32_t ipv4, uint16_t port, uint64_t bits_per_s)
@@ -169,6 +168,10 @@ void bf_udp_send(struct bf_outside *o, struct bf_packet *pkt)
 		o->count.udp_paced++;
 }
 
+/*
+ * Waits for the flush, however many there are: the data that an acknowledgement answers for is in memory at the end of
+ * the step, and whoever the acknowledgement wakes may look at it.
+ */
 static void enqueue(struct bf_outside *o, struct bf_packet *pkt)
 {
 	struct bf_udp *u = o->udp;
@@ -183,8 +186,6 @@ static void enqueue(struct bf_outside *o, struct bf_packet *pkt)
 	if (u->full) {
 		o->held++;
 		o->count.held++;
-	} else if (u->waiting >= UDP_BATCH) {
-		bf_udp_flush(o);
 	}
 }
 

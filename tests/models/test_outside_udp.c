@@ -54,6 +54,25 @@ START_TEST(test_frames_come_whole_and_in_order)
 }
 END_TEST
 
+/* Nothing leaves in the middle of a step, or an acknowledgement could overtake the data that it answers for. */
+START_TEST(test_frames_wait_for_the_flush)
+{
+	struct end a, b;
+
+	udp_open(&a, 1, NULL);
+	udp_open(&b, 2, NULL);
+	for (uint32_t i = 0; i < 100; i++)
+		udp_send(&a, &b, 0, 64);
+	ck_assert_uint_eq(bf_outside_poll(b.outside, 100), 0);
+	ck_assert_uint_eq(end_stat(&a, "outside.udp_tx"), 0);
+	bf_outside_flush(a.outside);
+	end_receive(&b, 100);
+	ck_assert_uint_eq(end_stat(&a, "outside.udp_tx"), 100);
+	end_close(&a);
+	end_close(&b);
+}
+END_TEST
+
 /* The model may leave the ICRC out: it is computed, and checked, on the way. */
 START_TEST(test_icrc_is_made_here)
 {
@@ -381,6 +400,12 @@ static uint64_t may_leave(uint64_t len, uint64_t waited)
 	return (waited + depth) / cost + 1;
 }
 
+static void step(struct end *e, uint64_t until_ps)
+{
+	bf_sim_run(e->sim, until_ps);
+	bf_outside_flush(e->outside);
+}
+
 /* On the simulation's clock: to each address no more than its rate, all of it in the end, in order. */
 START_TEST(test_rate_to_each_address)
 {
@@ -399,22 +424,21 @@ START_TEST(test_rate_to_each_address)
 		len = pkt->len;
 		bf_port_send(a.port, pkt);
 	}
-	bf_sim_run(a.sim, a.sim->now_ps);
-	bf_outside_flush(a.outside);
+	step(&a, a.sim->now_ps);
 	both = 2 * may_leave(len, 0);
 	ck_assert_uint_eq(end_stat(&a, "outside.udp_tx"), both);
 	ck_assert_uint_eq(end_stat(&a, "outside.udp_paced"), 400 - both);
 	ck_assert_uint_eq(bf_port_tx_held(a.port, 0x40), 400 - both);
 	ck_assert(!bf_outside_blocked(a.outside)); /* its event comes by itself */
-	bf_sim_run(a.sim, a.sim->now_ps + PAUSE_PS);
+	step(&a, a.sim->now_ps + PAUSE_PS);
 	ck_assert_uint_eq(end_stat(&a, "outside.udp_tx"), 2 * may_leave(len, PAUSE_PS));
 	/* A clock that jumps, as that of a thread that did not run: a bucketful, not all that the time would have
 	 * given. */
 	both = end_stat(&a, "outside.udp_tx");
 	a.sim->now_ps += PAUSE_PS;
-	bf_sim_run(a.sim, a.sim->now_ps);
+	step(&a, a.sim->now_ps);
 	ck_assert_uint_eq(end_stat(&a, "outside.udp_tx"), both + 2 * may_leave(len, 0));
-	bf_sim_run(a.sim, BF_NEVER);
+	step(&a, BF_NEVER);
 	ck_assert_uint_eq(bf_port_tx_held(a.port, 0x40), 0);
 	end_receive(&b, 200);
 	end_receive(&far, 200);
@@ -452,6 +476,7 @@ int main(void)
 
 	tcase_set_timeout(c, 60);
 	tcase_add_test(c, test_frames_come_whole_and_in_order);
+	tcase_add_test(c, test_frames_wait_for_the_flush);
 	tcase_add_test(c, test_icrc_is_made_here);
 	tcase_add_test(c, test_another_port);
 	tcase_add_test(c, test_corrupted_frames_are_found);
