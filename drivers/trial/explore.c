@@ -8,10 +8,9 @@
 #include "drivers/trial/search.h"
 #include "drivers/trial/trial_internal.h"
 #include "traces/container/trace.h"
-#include "traces/life/stuck.h"
+#include "traces/life/last.h"
 
 #define SEEDS 50u
-#define MISSING 4u /* groups of what is stuck that a text has */
 #define DELAYS 2u
 #define RUNS 1000000u
 /* Seeds that a smaller run is tried under: fewer than in the search, or shrinking would take longer than finding. */
@@ -32,7 +31,7 @@ static int write_trace(const struct bf_trial_choice *c, const struct bf_trial_re
 {
 	struct bf_trial_result *again = malloc(sizeof(*again));
 	struct bf_trace_writer *w = NULL;
-	char seed[32];
+	char command[512], seed[32];
 	int rc = again ? bf_trace_writer_open(path, memory, NULL, &w, err) : bf_fail(err, -ENOMEM, "no memory");
 
 	if (rc) {
@@ -40,11 +39,14 @@ static int write_trace(const struct bf_trial_choice *c, const struct bf_trial_re
 		return rc;
 	}
 	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)c->seed);
-	bf_trace_meta(w, "trial", c->spec->name ? c->spec->name : "trial");
+	bf_trial_command(c->spec, r, command, sizeof(command));
+	bf_trace_meta(w, "command", command);
 	bf_trace_meta(w, "seed", seed);
 	bf_trace_meta(w, "ordering", bf_ordering_name(c->ordering));
 	bf_trial_once(c, bf_trace_sink(w), again);
 	bf_trace_meta(w, "verdict", bf_trial_verdict_name(r->verdict));
+	if (r->reason[0])
+		bf_trace_meta(w, "reason", r->reason);
 	if (r->nfindings && r->finding[0].root)
 		bf_trace_meta(w, "cause", r->finding[0].text);
 	rc = bf_trace_writer_close(w);
@@ -52,34 +54,25 @@ static int write_trace(const struct bf_trial_choice *c, const struct bf_trial_re
 	return rc ? bf_fail(err, rc, "%s", strerror(-rc)) : 0;
 }
 
-/* What has not happened: for each queue the first step that its oldest entry misses. */
-static void read_missing(struct bf_trace *t, struct bf_trial_after *after)
+static void tell_more(struct bf_trace *t, bool stuck, bool unexplained, struct bf_trial_after *after)
 {
-	const struct bf_stuck_group *g;
-	struct bf_stuck *stuck = NULL;
-	size_t used = 0;
+	size_t len;
+	FILE *out = open_memstream(&after->more, &len);
 
-	bf_stuck_read(t, &stuck, NULL);
-	for (uint32_t i = 0, told = 0; stuck && told < MISSING && (g = bf_stuck_group(stuck, i)); i++) {
-		int n;
-
-		if (strcmp(g->kind, "thread") == 0)
-			continue; /* the machine's own report has them */
-		told++;
-		n = snprintf(after->missing + used, sizeof(after->missing) - used, "%s: %s\n", g->where, g->text);
-		if (n < 0 || (size_t)n >= sizeof(after->missing) - used) {
-			after->missing[used] = '\0'; /* a sentence that does not fit is left out whole */
-			break;
-		}
-		used += (size_t)n;
-	}
-	bf_stuck_free(stuck);
+	if (!out)
+		return;
+	if (stuck)
+		bf_last_missing(t, false, out); /* the machine's own report has the threads */
+	if (unexplained)
+		bf_last_life(t, out);
+	fclose(out);
 }
 
-/* A run that fails once more, for those who want to know more: its trace, and what a stuck one waits for. */
+/* A run that fails once more, for those who want to know more: its trace, and what it came to. */
 static void look_closer(const struct bf_trial_choice *c, const struct bf_trial_result *r, struct bf_trial_after *after)
 {
 	const bool stuck = r->verdict == BF_TRIAL_STUCK || r->verdict == BF_TRIAL_LIMIT;
+	const bool unexplained = !r->root || strcmp(r->root->id, "MACHINE-STUCK") == 0, more = stuck || unexplained;
 	struct bf_trace *t = NULL;
 	FILE *memory = NULL;
 	char *bytes = NULL;
@@ -89,15 +82,15 @@ static void look_closer(const struct bf_trial_choice *c, const struct bf_trial_r
 		if (write_trace(c, r, c->spec->trace, NULL, &after->err))
 			return;
 		after->traced = true;
-		if (stuck && bf_trace_open(c->spec->trace, NULL, &t, NULL) != 0)
+		if (more && bf_trace_open(c->spec->trace, NULL, &t, NULL) != 0)
 			return;
-	} else if (stuck) {
+	} else if (more) {
 		memory = open_memstream(&bytes, &len);
 		if (memory && write_trace(c, r, NULL, memory, NULL) == 0 && fflush(memory) == 0)
 			bf_trace_open_memory(bytes, len, &t, NULL);
 	}
 	if (t) {
-		read_missing(t, after);
+		tell_more(t, stuck, unexplained, after);
 		bf_trace_close(t);
 	}
 	if (memory)
@@ -113,6 +106,7 @@ static bool finish(const struct bf_trial_choice *c, uint64_t runs, struct bf_tri
 	if (!r->ok && r->verdict != BF_TRIAL_NOT_RUN)
 		look_closer(c, r, &after);
 	bf_trial_tell(c->spec, &after, r);
+	free(after.more);
 	return r->ok;
 }
 

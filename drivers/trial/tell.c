@@ -51,6 +51,14 @@ static void say_which(struct text *x, const struct bf_trial_spec *spec, const st
 		say(x, ", %s %" PRIu64, spec->sizes[i].name, r->size[i]);
 }
 
+void bf_trial_command(const struct bf_trial_spec *spec, const struct bf_trial_result *r, char *out, size_t cap)
+{
+	struct text x = { out, cap, 0 };
+
+	say(&x, "trial %s, ", spec->name ? spec->name : "without a name");
+	say_which(&x, spec, r);
+}
+
 static void say_findings(struct text *x, const struct bf_trial_result *r)
 {
 	for (uint32_t i = 0; i < r->nfindings; i++) {
@@ -76,6 +84,17 @@ static void say_lines(struct text *x, const char *what, const char *lines)
 	}
 }
 
+/* As it is, without the last newline. */
+static void say_more(struct text *x, const char *lines)
+{
+	size_t len = lines ? strlen(lines) : 0;
+
+	while (len && lines[len - 1] == '\n')
+		len--;
+	if (len)
+		say(x, "\n%.*s", (int)len, lines);
+}
+
 void bf_trial_tell(const struct bf_trial_spec *spec, const struct bf_trial_after *after, struct bf_trial_result *r)
 {
 	struct text x = { r->text, sizeof(r->text), 0 };
@@ -94,8 +113,8 @@ void bf_trial_tell(const struct bf_trial_spec *spec, const struct bf_trial_after
 	if (r->reason[0])
 		say(&x, "\nwhat: %s", r->reason);
 	say_findings(&x, r);
-	say_lines(&x, "missing", after->missing);
 	say_lines(&x, "state", r->world.report);
+	say_more(&x, after->more);
 	if (after->traced)
 		say(&x, "\ntrace: %s", spec->trace);
 	else if (after->err.code)

@@ -42,8 +42,11 @@ void bf_trial_close_queues(struct bf_trial *t, bool ended);
 struct bf_trial_after {
 	bool traced;         /* spec->trace is written */
 	struct bf_error err; /* why it is not */
-	char missing[2048];  /* of a run that is stuck: what has not happened, lines */
+	char *more;          /* what has not happened, and if no rule knows why, the life of the last entry; NULL */
 };
+
+/* What ran, as the trace has it: "trial own, seed 1, ordering sc, messages 3". */
+void bf_trial_command(const struct bf_trial_spec *spec, const struct bf_trial_result *r, char *out, size_t cap);
 
 /* Writes result->text. */
 void bf_trial_tell(const struct bf_trial_spec *spec, const struct bf_trial_after *after,

@@ -56,6 +56,21 @@ expect 2 lint
 mkdir "$work/empty"
 expect 2 lint "$work/empty"
 
+# A run that failed and whose cause no rule knows is no good run: what is known of it stands in every form.
+expect 0 run ibgda-put --messages 2 --trace "$work/good.jsonl"
+sed '/"verdict"/s/good/wrong data/' "$work/good.jsonl" >"$work/failed.jsonl"
+expect 0 lint "$work/good.jsonl"
+expect 3 lint "$work/failed.jsonl" --junit "$work/failed.xml" --sarif "$work/failed.sarif"
+says 'the run failed (wrong data), and no rule knows why'
+says 'the last entry that a device took, nic'
+says 'the completion is in memory'
+grep -A1 'name="run"' "$work/failed.xml" | grep -q '<failure type="error" message="wrong data">' || fail "not in JUnit"
+grep -q '"ruleId":"RUN-FAILED"' "$work/failed.sarif" || fail "not in SARIF"
+expect 3 lint "$work/failed.jsonl" --json
+says '"problems":1'
+says '"failed":"wrong data"'
+expect 0 lint "$work/failed.jsonl" --rule MLX5-DBREC-ORDER
+
 # A trace that was cut gives what it has; that something did not happen is not held against it.
 head -c 20000 "$work/d/bad.bft" >"$work/cut.bft"
 code=0

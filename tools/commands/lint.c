@@ -9,6 +9,7 @@
 #include "tools/cli/cli.h"
 #include "tools/cli/input.h"
 #include "tools/report/lint.h"
+#include "traces/life/last.h"
 #include "traces/replay/mlx5.h"
 #include "traces/replay/nvme.h"
 
@@ -149,6 +150,26 @@ static int find_places(struct bf_lint_file *f, const struct bf_input *in)
 	return rc == -ENOMEM ? bf_fail(&f->err, rc, "no memory for lines of code") : 0;
 }
 
+/*
+ * A run that failed although no rule says why, or only that it is stuck: its own words, what has not happened, and the
+ * life of the last entry. "Nothing found" must not look like "good".
+ */
+static int read_failure(struct bf_lint_file *f, const struct bf_input *in)
+{
+	const char *verdict = bf_last_failed(in->trace, f->rules);
+	size_t len;
+	FILE *out;
+
+	if (!verdict)
+		return 0;
+	f->failed = strdup(verdict);
+	out = open_memstream(&f->story, &len);
+	if (!f->failed || !out)
+		return bf_fail(&f->err, -ENOMEM, "no memory for the story of a failed run");
+	bf_last_story(in->trace, out);
+	return fclose(out) ? bf_fail(&f->err, -ENOMEM, "no memory for the story of a failed run") : 0;
+}
+
 /* Of several files one that is no trace is named among the results; `alone` it is an error. */
 static int read_file(struct bf_lint *l, uint32_t i, const struct bf_rules_opts *opts, bool alone, struct bf_error *err)
 {
@@ -164,6 +185,9 @@ static int read_file(struct bf_lint *l, uint32_t i, const struct bf_rules_opts *
 		rc = read_input(f, &in);
 	if (!rc && bf_rules_count(f->rules) && bf_trace_type(in.trace, "where"))
 		rc = find_places(f, &in);
+	/* Who asks for one rule gets what that says. */
+	if (!rc && !in.is_capture && !opts->nonly)
+		rc = read_failure(f, &in);
 	if (!rc && (in.capture || in.ftrace))
 		rc = replay(l, f->path, &in, opts, &f->err);
 	f = &l->files[i];
@@ -210,12 +234,18 @@ static int add_suppression(struct bf_suppressions *s, const char *text, struct b
 
 /* ---- reporting ---- */
 
+/* A failure that is among no findings counts as one. */
+static bool unexplained(const struct bf_lint_file *f)
+{
+	return f->failed && !bf_rules_problems(f->rules);
+}
+
 static uint32_t problems(const struct bf_lint *l)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < l->nfiles; i++)
-		n += bf_rules_problems(l->files[i].rules);
+		n += bf_rules_problems(l->files[i].rules) + unexplained(&l->files[i]);
 	return n;
 }
 
@@ -231,11 +261,15 @@ static void print_text(const struct bf_lint *l, FILE *out)
 			fprintf(out, "%" PRIu32 " finding%s\n", n, n == 1 ? "" : "s");
 		else if (f->unreadable)
 			fprintf(out, "cannot be %s: %s\n", f->replayed ? "replayed" : "read", f->err.text);
-		else
+		else if (!f->failed)
 			fputs("nothing found\n", out);
+		else
+			fprintf(out, "the run failed (%s), and no rule knows why\n", f->failed);
 		if (f->err.code && !f->unreadable)
 			fprintf(out, "the trace is damaged: %s\n", f->err.text);
 		bf_findings_print(out, f->rules, f->places, l->unjudged);
+		if (f->failed)
+			fputs(f->story, out);
 	}
 }
 
@@ -250,6 +284,10 @@ static void print_json(const struct bf_lint *l, struct bf_json *j)
 		bf_json_bool(j, "replayed", l->files[i].replayed);
 		if (l->files[i].err.code)
 			bf_json_text(j, "damage", l->files[i].err.text);
+		if (l->files[i].failed) {
+			bf_json_text(j, "failed", l->files[i].failed);
+			bf_json_text(j, "story", l->files[i].story);
+		}
 		bf_findings_json(j, l->files[i].rules, l->files[i].places);
 		bf_json_close(j, '}');
 	}
@@ -274,6 +312,8 @@ static void free_files(struct bf_lint *l)
 		bf_places_free(l->files[i].places);
 		bf_rules_destroy(l->files[i].rules);
 		free(l->files[i].path);
+		free(l->files[i].failed);
+		free(l->files[i].story);
 	}
 	free(l->files);
 }
@@ -386,20 +426,22 @@ const struct bf_command bf_cmd_lint = {
 	.name = "lint",
 	.usage = "lint TRACE|CAPTURE|FOLDER|-... [options]",
 	.summary = "find what is wrong in traces and captures, and why",
-	.details =
-	    "Checks traces of any length, in both forms, raw captures and Linux NVMe traces against all rules. "
-	    "The latter two are replayed as well, and the records of the replay are judged. In a folder, all "
-	    "*.bft and *.jsonl files are read. Each finding names its rule, the queue and entry, the "
-	    "time, and the evidence. One finding of each trace is the root cause; the others follow from it. "
-	    "Rules that cannot judge because the trace lacks records are counted; --unjudged and --json list them.\n"
-	    "\n"
-	    "Exit code 0: nothing found. 2: bad options, or a file is not a trace or is damaged. 3: "
-	    "findings.\n"
-	    "\n"
-	    "Examples:\n"
-	    "  belfry run ibgda-put --bug dbrec-index --trace put.bft; belfry lint put.bft\n"
-	    "  belfry lint traces/ --sarif belfry.sarif --junit belfry.xml\n"
-	    "  belfry lint put.bft --suppress 'NVME-ERROR-STATUS=the medium of this test has errors'",
+	.details = "Checks traces of any length, in both forms, raw captures and Linux NVMe traces against all rules. "
+		   "The latter two are replayed as well, and the records of the replay are judged. In a folder, all "
+		   "*.bft and *.jsonl files are read. Each finding names its rule, the queue and entry, the "
+		   "time, and the evidence. One finding of each trace is the root cause; the others follow from it. "
+		   "Of a run that failed without a cause among the findings it says what has not happened, and the "
+		   "life of the "
+		   "last entry; that counts as a finding. Rules that cannot judge because the trace lacks records are "
+		   "counted; --unjudged and --json list them.\n"
+		   "\n"
+		   "Exit code 0: nothing found. 2: bad options, or a file is not a trace or is damaged. 3: "
+		   "findings.\n"
+		   "\n"
+		   "Examples:\n"
+		   "  belfry run ibgda-put --bug dbrec-index --trace put.bft; belfry lint put.bft\n"
+		   "  belfry lint traces/ --sarif belfry.sarif --junit belfry.xml\n"
+		   "  belfry lint put.bft --suppress 'NVME-ERROR-STATUS=the medium of this test has errors'",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1000,

@@ -1,10 +1,27 @@
 /* What rules found, and how long entries took. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "tools/pictures/page_internal.h"
 #include "tools/report/basis.h"
 #include "tools/report/stats.h"
+#include "traces/life/last.h"
 #include "traces/rules/rules.h"
+
+/* Of a run that failed and whose cause no finding is. */
+static void put_story(struct bf_json *j, struct bf_trace *t, const struct bf_rules *rules)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = bf_last_failed(t, rules) ? open_memstream(&text, &len) : NULL;
+
+	if (!out)
+		return;
+	bf_last_story(t, out);
+	if (fclose(out) == 0)
+		bf_json_text(j, "story", text);
+	free(text);
+}
 
 int bf_page_findings(struct bf_json *j, struct bf_trace *t, const struct bf_page_job *job)
 {
@@ -46,6 +63,7 @@ int bf_page_findings(struct bf_json *j, struct bf_trace *t, const struct bf_page
 		bf_json_close(j, '}');
 	}
 	bf_json_close(j, ']');
+	put_story(j, t, rules);
 	job->result->findings = bf_rules_problems(rules);
 	bf_rules_destroy(rules);
 	return rc;

@@ -92,6 +92,17 @@ static void testcase(FILE *out, const struct bf_lint_file *file, const struct bf
 	}
 }
 
+/* The run itself, where its failure has no better name. */
+static void run_case(FILE *out, const struct bf_lint_file *file)
+{
+	fputs("    <testcase classname=\"belfry\" name=\"run\" time=\"0\">\n      <failure type=\"error\" message=\"",
+	      out);
+	xml(out, file->failed);
+	fputs("\">", out);
+	xml(out, file->story);
+	fputs("</failure>\n    </testcase>\n", out);
+}
+
 static void suite(FILE *out, const struct bf_lint_file *file, struct bf_sources *sources)
 {
 	const struct bf_rule_about *rule;
@@ -108,12 +119,15 @@ static void suite(FILE *out, const struct bf_lint_file *file, struct bf_sources 
 	xml(out, bf_lint_name(file, name, sizeof(name)));
 	fprintf(out,
 		"\" tests=\"%" PRIu32 "\" failures=\"%" PRIu32 "\" errors=\"%d\" skipped=\"%" PRIu32 "\" time=\"0\">\n",
-		tests + (file->err.code != 0), failures, file->err.code != 0, skipped);
+		tests + (file->err.code != 0) + (file->failed != NULL), failures + (file->failed != NULL),
+		file->err.code != 0, skipped);
 	if (file->err.code) {
 		fputs("    <testcase classname=\"belfry\" name=\"trace\" time=\"0\">\n      <error message=\"", out);
 		xml(out, file->err.text);
 		fputs("\"/>\n    </testcase>\n", out);
 	}
+	if (file->failed)
+		run_case(out, file);
 	for (uint32_t i = 0; (rule = bf_rules_judging(file->rules, i)) != NULL; i++)
 		testcase(out, file, rule, sources);
 	fputs("  </testsuite>\n", out);

@@ -8,7 +8,12 @@ struct bf_lint_file {
 	char *path;
 	struct bf_rules *rules;   /* finished */
 	struct bf_places *places; /* NULL: the trace does not tell where in the code */
-	struct bf_error err;      /* of a damaged trace, whose rest was read, or of one that could not be */
+	/*
+	 * A run that says of itself that it failed, and what happened in it when no rule knows why: "stuck", lines.
+	 * Both NULL: it was good, says nothing of itself, or has its cause among the findings.
+	 */
+	char *failed, *story;
+	struct bf_error err; /* of a damaged trace, whose rest was read, or of one that could not be */
 	bool unreadable;
 	bool replayed; /* what the model did with the capture that stands before it */
 };

@@ -1,10 +1,14 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tools/cli/input.h"
 #include "tools/report/lint.h"
+
+#define RUN_FAILED "RUN-FAILED"
 
 static void text_member(struct bf_json *j, const char *key, const char *text)
 {
@@ -33,6 +37,13 @@ static void rules(struct bf_json *j)
 		bf_json_close(j, '}');
 		bf_json_close(j, '}');
 	}
+	/* What no rule knows needs an id here, too. */
+	bf_json_open(j, NULL, '{');
+	bf_json_text(j, "id", RUN_FAILED);
+	text_member(j, "shortDescription", "the run failed, and no rule knows why");
+	text_member(j, "help",
+		    "The message has what the run said, what has not happened, and the life of the last entry.");
+	bf_json_close(j, '}');
 	bf_json_close(j, ']');
 }
 
@@ -40,7 +51,7 @@ static uint32_t rule_number(const struct bf_rule_about *rule)
 {
 	uint32_t i = 0;
 
-	while (bf_rule_at(i) != rule)
+	while (bf_rule_at(i) && bf_rule_at(i) != rule)
 		i++;
 	return i;
 }
@@ -134,6 +145,27 @@ static void result(struct bf_json *j, const struct bf_lint_file *file, uint32_t 
 	bf_json_close(j, '}');
 }
 
+/* A failure that is in no finding; `rule_number(NULL)` is the place behind all rules. */
+static void failed_result(struct bf_json *j, const struct bf_lint_file *file, uint32_t number)
+{
+	char *text = NULL;
+
+	if (asprintf(&text, "%s\n%s", file->failed, file->story) < 0)
+		text = NULL;
+	bf_json_open(j, NULL, '{');
+	bf_json_text(j, "ruleId", RUN_FAILED);
+	bf_json_u64(j, "ruleIndex", rule_number(NULL));
+	bf_json_text(j, "level", "error");
+	text_member(j, "message", text ? text : file->failed);
+	bf_json_open(j, "locations", '[');
+	bf_json_open(j, NULL, '{');
+	physical(j, file, number, NULL, NULL);
+	bf_json_close(j, '}');
+	bf_json_close(j, ']');
+	bf_json_close(j, '}');
+	free(text);
+}
+
 static void document(struct bf_json *j, const struct bf_lint *l)
 {
 	struct bf_sources *sources = bf_sources_open();
@@ -162,6 +194,9 @@ static void document(struct bf_json *j, const struct bf_lint *l)
 	}
 	bf_json_close(j, ']');
 	bf_json_open(j, "results", '[');
+	for (uint32_t i = 0; i < l->nfiles; i++)
+		if (l->files[i].failed)
+			failed_result(j, &l->files[i], i);
 	for (uint32_t i = 0; i < l->nfiles; i++)
 		for (uint32_t k = 0; (f = bf_rules_found(l->files[i].rules, k)) != NULL; k++)
 			result(j, &l->files[i], i, f, sources,

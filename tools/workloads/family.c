@@ -2,6 +2,7 @@
 #include "tools/workloads/family.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,6 +201,20 @@ static int find_cause(struct ended *e)
 
 /* ---- one run ---- */
 
+/* What else a trace says of itself, like that of a trial. */
+static void tell_choices(const struct bf_run *run, struct bf_trace_writer *trace)
+{
+	const struct bf_search_part seed = run->family->search.seed, ordering = run->family->search.ordering;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, bf_member_get(run->w, seed.offset, seed.size));
+	bf_trace_meta(trace, "seed", text);
+	if (ordering.size)
+		bf_trace_meta(
+		    trace, "ordering",
+		    bf_ordering_name((enum bf_ordering)bf_member_get(run->w, ordering.offset, ordering.size)));
+}
+
 /* Runs, and finishes what was written: the run's code, and that of the files in `*written`. */
 static int run_and_write(struct ended *e, struct bf_run *run, struct bf_trace_writer *trace, int *written)
 {
@@ -207,6 +222,8 @@ static int run_and_write(struct ended *e, struct bf_run *run, struct bf_trace_wr
 	struct bf_sink_tee tee;
 	int rc;
 
+	if (trace)
+		tell_choices(run, trace);
 	if (trace && run->sink) {
 		bf_sink_tee_init(&tee, run->sink, sink);
 		sink = &tee.sink;

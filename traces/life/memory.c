@@ -24,6 +24,7 @@ struct memory {
 	struct bf_explain *l;
 	struct bf_explain_range ranges[BF_EXPLAIN_RANGES];
 	uint32_t nranges, reads[BF_EXPLAIN_RANGES];
+	bool at_once; /* no store waited in a buffer, and no record says when one became visible */
 	struct kept stores[STORES];
 	uint32_t nstores;
 	/* The step that may be joined by the next record: a run of stores, or several that became visible at once. */
@@ -163,7 +164,8 @@ static void on_store(struct memory *m, const struct bf_trace_record *rec, const 
 						       .at = va - g->va,
 						       .len = len,
 						       .issued_ps = rec->time_ps + field(rec, "ahead"),
-						       .range = i };
+						       .range = i,
+						       .visible = m->at_once };
 		snprintf(m->stores[m->nstores++].actor, sizeof(s.actor), "%.47s", actor);
 		join(m, s, i, va - g->va, va - g->va + len);
 		bytes_text(m, i, m->run_from, m->run_to, bytes, sizeof(bytes));
@@ -267,6 +269,13 @@ static void still_buffered(struct memory *m, bool buffered)
 	}
 }
 
+static bool is_at_once(const struct bf_trace *t)
+{
+	const char *ordering = bf_trace_meta_get(t, "ordering");
+
+	return !bf_trace_type(t, "store_visible") || (ordering && strcmp(ordering, "sc") == 0);
+}
+
 int bf_explain_memory(struct bf_explain *l, struct bf_trace *t, struct bf_error *err)
 {
 	struct memory *m = calloc(1, sizeof(*m));
@@ -288,6 +297,7 @@ int bf_explain_memory(struct bf_explain *l, struct bf_trace *t, struct bf_error 
 		rc = bf_trace_seek_time(t, 0);
 	/* Without records of stores a read tells nothing of what was there in time. */
 	stored = bf_trace_type(t, "store") != NULL;
+	m->at_once = is_at_once(t);
 	while (!rc && m->nranges && (rc = bf_trace_next_good(t, &rec, &damage)) > 0) {
 		const char *actor = bf_trace_actor_name(t, rec.actor);
 

@@ -526,7 +526,13 @@ function drawMemory() {
 
 function drawFindings() {
 	const box = $("findings");
-	if (!data.findings.length) { add(box, make("p", "No rule found anything wrong.", "good")); }
+	if (data.story !== undefined) {
+		const card = make("div", undefined, "finding error");
+		add(card, make("h2", "The run failed (" + data.verdict + "), and no rule knows why"), make("pre", data.story));
+		add(box, card);
+	} else if (!data.findings.length) {
+		add(box, make("p", "No rule found anything wrong.", "good"));
+	}
 	for (const f of data.findings) {
 		const card = make("div", undefined, "finding " + f.severity);
 		add(card, make("h2", (f.root ? "Root cause: " : "") + f.id + ": " + f.title), make("p", f.where + " at " + span(f.time), "dim"), make("p", f.text));

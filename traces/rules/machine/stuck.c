@@ -18,14 +18,14 @@ static void end(struct bf_rule_run *r, bool complete)
 	f->actor = t->actor;
 	f->found.at_ps = t->since_ps;
 	bf_finding_since(f, t->since_ps, t->record);
-	bf_finding_say(f,
-		       "%s waits for %s since %" PRIu64 " ps, %s before the run ended, and nothing has come; %" PRIu64
-		       " threads wait, %s",
-		       bf_rule_actor(r->rules, t->actor), t->what[0] ? t->what : "something", t->since_ps,
-		       bf_span_of(bf_rule_now(r->rules) - t->since_ps).text, n,
-		       m->deadlocked ? "and nothing is under way that could wake any of them"
-				     : "and nobody has stored anything for long: what they wait for needs more time "
-				       "than the run had, or does not come");
+	bf_finding_say(
+	    f,
+	    "%s waits for %s since %" PRIu64 " ps, %s before the run ended, and nothing has come; %" PRIu64 " %s, %s",
+	    bf_rule_actor(r->rules, t->actor), t->what[0] ? t->what : "something", t->since_ps,
+	    bf_span_of(bf_rule_now(r->rules) - t->since_ps).text, n, n == 1 ? "thread waits" : "threads wait",
+	    m->deadlocked ? "and nothing is under way that could wake any of them"
+			  : "and nobody has stored anything for long: what they wait for needs more time "
+			    "than the run had, or does not come");
 }
 
 const struct bf_rule bf_rule_machine_stuck = {
