@@ -164,6 +164,18 @@ struct bf_nic_info {
 	uint32_t max_qp_depth; /* in WQEBBs */
 };
 
+/*
+ * A grid whose blocks have shared memory, block and cluster barriers, mbarriers and bulk copies
+ * (drivers/platform/platform_mbarrier.h). Its threads use memory and devices of their PE as those of launch() do.
+ */
+#define BF_GRID_BLOCKS 132u /* at most in one grid: each stands alone on an SM */
+struct bf_grid_opts {
+	uint32_t blocks;       /* a multiple of `cluster` */
+	uint32_t cluster;      /* blocks of a cluster, 0 or 1..16 */
+	uint32_t threads;      /* of each block, 1..1024; the last warp may be part of one */
+	uint32_t shared_bytes; /* of each block, at most 227 KiB */
+};
+
 struct bf_uar {
 	uint32_t index; /* for the QP and CQ contexts */
 	void *page;     /* 4096 bytes; doorbell register at BF_MLX5_UAR_BF */
@@ -326,6 +338,9 @@ struct bf_backend {
 			struct bf_ptx_library **out);
 	int (*ptx_launch)(struct bf_world *w, uint32_t pe, struct bf_ptx_library *lib,
 			  const struct bf_ptx_launch *launch);
+	/* As launch(), a grid with shared memory and block barriers. NULL: this backend has none. */
+	int (*launch_grid)(struct bf_world *w, uint32_t pe, const struct bf_grid_opts *grid, bf_kernel_fn *kernel,
+			   void *arg);
 };
 
 /* All backends that this build knows, NULL-terminated: sim, live, then those that need something of the machine. */

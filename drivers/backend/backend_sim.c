@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "drivers/backend/backends_internal.h"
+#include "drivers/backend/cluster.h"
 #include "drivers/backend/machine_internal.h"
 #include "drivers/backend/ptx_world_internal.h"
 #include "drivers/backend/ranks_internal.h"
@@ -34,8 +35,19 @@ struct block {
 	struct lane *lane;        /* [warps * lanes] */
 };
 
+/* A grid with shared memory: from its launch to the end of the world, which its memory is part of. */
+struct grid {
+	struct grid *next;
+	struct bf_cluster_world *cluster;
+	struct bf_cluster_grid opts;
+	bool started;
+	char name[16];
+};
+
 struct sim_world {
 	struct bf_world m;
+	struct grid *grids, **last_grid;
+	uint32_t sms, ngrids;   /* that grids have taken; of them */
 	struct bf_domain **gpu; /* [npes] */
 	struct bf_ptx_world *ptx;
 	struct block *blocks; /* that run, or are stuck */
@@ -76,6 +88,13 @@ static void world_close(struct bf_world *m)
 
 	if (!w)
 		return;
+	while (w->grids) {
+		struct grid *g = w->grids;
+
+		w->grids = g->next;
+		bf_cluster_close(g->cluster);
+		free(g);
+	}
 	free_blocks(w);
 	bf_ptx_world_close(w->ptx);
 	for (uint32_t i = 0; w->gpu && i < w->m.npes; i++)
@@ -93,6 +112,7 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 	*out = NULL;
 	if (!w)
 		return bf_fail(err, -ENOMEM, "no memory for a world");
+	w->last_grid = &w->grids;
 	rc = bf_machine_open(&w->m, opts, err);
 	if (rc) {
 		free(w);
@@ -195,6 +215,51 @@ static int start_block(struct sim_world *w, const struct bf_grid *g, uint32_t in
 	return rc;
 }
 
+static int launch_grid(struct bf_world *m, uint32_t pe, const struct bf_grid_opts *opts, bf_kernel_fn *kernel,
+		       void *arg)
+{
+	struct sim_world *w = world_of(m);
+	const uint32_t ctas = opts->cluster ? opts->cluster : 1;
+	struct grid *g;
+	int rc;
+
+	if (pe < m->first || pe - m->first >= m->count)
+		return bf_fail(m->err, pe < m->npes ? -EREMOTE : -EINVAL, "PE %u is not of this process", pe);
+	if (!kernel || !opts->blocks || opts->blocks > BF_GRID_BLOCKS || opts->blocks % ctas || !opts->threads ||
+	    opts->threads > 1024)
+		return bf_fail(
+		    m->err, -EINVAL,
+		    "a grid of %u blocks in clusters of %u, of %u threads: must be 1 to %u blocks of 1 to 1024 "
+		    "threads, in whole clusters",
+		    opts->blocks, ctas, opts->threads, BF_GRID_BLOCKS);
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return bf_fail(m->err, -ENOMEM, "no memory for a grid");
+	*w->last_grid = g;
+	w->last_grid = &g->next;
+	snprintf(g->name, sizeof(g->name), "pe%u.", pe % BF_PES_MAX);
+	g->opts = (struct bf_cluster_grid){ .clusters = opts->blocks / ctas,
+					    .ctas = ctas,
+					    .warps = (opts->threads + BF_LANES - 1) / BF_LANES,
+					    .threads = opts->threads,
+					    .shared_bytes = opts->shared_bytes ? opts->shared_bytes : BF_LINE,
+					    .kernel = kernel,
+					    .arg = arg };
+	rc = bf_cluster_open(&(struct bf_cluster_opts){ .seed = m->sim->seed,
+							.ordering = m->ordering,
+							.chooser = m->sim->chooser,
+							.sim = m->sim,
+							.space = &m->pe[pe].space,
+							.domain = w->gpu[pe],
+							.cost = &bf_cost_gpu,
+							.name = g->name,
+							.first_sm = w->sms,
+							.grids = w->ngrids++ },
+			     m->err, &g->cluster);
+	w->sms += opts->blocks;
+	return rc;
+}
+
 static int start_grids(struct sim_world *w)
 {
 	struct bf_grid *g;
@@ -209,7 +274,37 @@ static int start_grids(struct sim_world *w)
 			rc = start_block(w, g, i);
 		free(g);
 	}
+	for (struct grid *c = w->grids; !rc && c; c = c->next)
+		if (!c->started) {
+			c->started = true;
+			rc = bf_cluster_start(c->cluster, &c->opts);
+		}
 	return rc ? rc : bf_ptx_world_start(w->ptx);
+}
+
+/*
+ * How grids with shared memory stand when a run is over. True: one has stopped the run, since its threads wait for each
+ * other for ever. Of a fault the text is the run's error.
+ */
+static bool grids_hang(struct sim_world *w, char *report, size_t cap)
+{
+	struct bf_cluster_result *r = malloc(sizeof(*r));
+	bool hang = false;
+
+	for (struct grid *g = w->grids; r && g; g = g->next) {
+		const size_t used = strlen(report);
+
+		if (!g->started)
+			continue;
+		bf_cluster_standing(g->cluster, r);
+		hang |= r->end == BF_CLUSTER_HUNG;
+		if (r->end == BF_CLUSTER_FAULT && !w->m.sim->error.code)
+			bf_fail(&w->m.sim->error, -EFAULT, "a kernel faulted: %.200s", r->report);
+		else if (r->end != BF_CLUSTER_DONE && used < cap)
+			snprintf(report + used, cap - used, "%.*s", (int)(cap - used - 1), r->report);
+	}
+	free(r);
+	return hang;
 }
 
 /*
@@ -270,6 +365,8 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 	rc = run_all(w, w->m.limit_ps == BF_NEVER ? BF_NEVER : began + w->m.limit_ps, &end);
 	if (rc)
 		return rc;
+	if (end != BF_RUN_IDLE && grids_hang(w, out->report, sizeof(out->report)) && !sim->error.code)
+		end = BF_RUN_DEADLOCK;
 	if (end == BF_RUN_STOPPED)
 		return bf_fail(w->m.err, sim->error.code ? sim->error.code : -ECANCELED, "the run was stopped: %s",
 			       sim->error.text);
@@ -334,4 +431,5 @@ const struct bf_backend bf_backend_sim = {
 	.model = bf_machine_model,
 	.ptx_load = ptx_load,
 	.ptx_launch = ptx_launch,
+	.launch_grid = launch_grid,
 };

@@ -21,6 +21,9 @@
 #define HUNG_PS (60 * BF_US)
 #define WATCH_PS (5 * BF_US)
 
+/* Numbers of copies that a grid of a machine has to itself in records. */
+#define COPIES_OF_GRID ((1u << 24) + 97u)
+
 #define LANE_STACK (48u << 10)
 
 /*
@@ -31,6 +34,12 @@
 static const struct bf_cost cost = {
 	.load = 15000, .store = 1000, .atomic = 62000, .fence_sys = 500000, .poll = 15000
 };
+
+/* In a machine: whose GPU this is. */
+static const char *prefix(const struct bf_cluster_world *w)
+{
+	return w->opts.name ? w->opts.name : "";
+}
 
 /* ---- shared memory below the views ---- */
 
@@ -99,7 +108,7 @@ static int map_sm(struct bf_cluster_world *w, struct bf_cta_of *cta)
 	if (sm->region)
 		return 0;
 	snprintf(name, sizeof(name), "shared memory of sm%u", bf_hopper_cta_sm(cta->model));
-	rc = bf_region_create(&w->space, &opts, &sm->region);
+	rc = bf_region_create(w->space, &opts, &sm->region);
 	if (rc)
 		return rc;
 	sm->region->owner = sm;
@@ -122,8 +131,10 @@ static void lane_ended(struct bf_cluster_lane *l)
 	g->progress_ps = g->world->sim->now_ps;
 	if (g->alive == 0)
 		bf_sim_cancel(g->world->sim, &g->watchdog);
-	if (--cta->alive)
+	if (--cta->alive) {
+		bf_cluster_meet_without(cta);
 		return;
+	}
 	for (link = &g->world->sm[bf_hopper_cta_sm(cta->model)].ctas; *link != cta; link = &(*link)->next)
 		;
 	*link = cta->next;
@@ -135,9 +146,11 @@ static void lane_main(struct bf_agent *self, void *arg)
 {
 	struct bf_cluster_lane *l = arg;
 
+	const struct bf_sim_grid *g = l->warp->cta->cluster->grid;
+
 	l->thread.agent = self;
 	bf_agent_delay(self, l->warp->cta->start_ps);
-	l->warp->cta->cluster->grid->opts.kernel(&l->thread, l->warp->cta->cluster->grid->opts.arg);
+	g->opts.kernel(&l->thread, g->opts.arg);
 	bf_fence(self, BF_SCOPE_GPU); /* what a thread has stored is there for those who come after the kernel */
 	bf_agent_sync(self);
 	lane_ended(l);
@@ -149,12 +162,16 @@ static int start_lane(struct bf_sim_grid *g, struct bf_cluster_lane *l)
 	struct bf_cta_of *cta = l->warp->cta;
 	char name[32];
 	const struct bf_view_opts view = {
-		.ordering = w->opts.ordering, .space = &w->space, .domain = cta->domain, .cost = &cost, .name = name
+		.ordering = w->opts.ordering,
+		.space = w->space,
+		.domain = cta->domain,
+		.cost = w->opts.cost ? w->opts.cost : &cost,
+		.name = name,
 	};
 	struct bf_agent_opts agent = { .name = name, .main = lane_main, .arg = l, .stack_bytes = LANE_STACK };
 	int rc;
 
-	snprintf(name, sizeof(name), "b%u.w%u.l%u", cta->block % 65536u, l->warp->index % 64u,
+	snprintf(name, sizeof(name), "%.8sb%u.w%u.l%u", prefix(w), cta->block % 65536u, l->warp->index % 64u,
 		 l->thread.lane % BF_LANES);
 	rc = bf_view_create(w->sim, &view, &l->view);
 	if (rc)
@@ -172,6 +189,7 @@ static int start_lane(struct bf_sim_grid *g, struct bf_cluster_lane *l)
 
 static int start_warp(struct bf_sim_grid *g, struct bf_cta_of *cta, uint32_t index)
 {
+	const uint32_t first = index * BF_LANES, lanes = g->threads - first < BF_LANES ? g->threads - first : BF_LANES;
 	struct bf_warp_of *w = &cta->warp[index];
 	char name[32];
 	int rc;
@@ -179,12 +197,18 @@ static int start_warp(struct bf_sim_grid *g, struct bf_cta_of *cta, uint32_t ind
 	w->cta = cta;
 	w->index = index;
 	w->lane = &cta->lane[index * BF_LANES];
-	snprintf(name, sizeof(name), "b%u.w%u", cta->block, index);
+	snprintf(name, sizeof(name), "%.8sb%u.w%u", prefix(g->world), cta->block % 65536u, index % 64u);
 	bf_rng_init(&w->stalls, g->world->opts.seed, name);
-	rc = bf_team_create(g->world->sim, BF_LANES, name, &w->team.team);
-	for (uint32_t i = 0; !rc && i < BF_LANES; i++) {
+	rc = bf_team_create(g->world->sim, lanes, name, &w->team.team);
+	for (uint32_t i = 0; i < BF_LANES; i++)
 		w->lane[i].warp = w;
-		w->lane[i].thread = (struct bf_thread){ .team = &w->team,
+	for (uint32_t i = lanes; i < BF_LANES; i++) {
+		w->lane[i].done = true;
+		w->exited |= 1u << i;
+	}
+	for (uint32_t i = 0; !rc && i < lanes; i++) {
+		w->lane[i].thread = (struct bf_thread){ .grid = &w->lane[i],
+							.team = &w->team,
 							.lane = i,
 							.warp = index,
 							.warps = g->opts.warps,
@@ -208,7 +232,7 @@ static int start_cta(struct bf_sim_grid *g, struct bf_cluster_of *c, uint32_t ra
 	cta->model = c->model[rank];
 	cta->window = bf_hopper_cta_bytes(cta->model, NULL);
 	cta->block = (uint32_t)(c - g->cluster) * g->opts.ctas + rank;
-	cta->alive = g->opts.warps * BF_LANES;
+	cta->alive = g->threads;
 	cta->warp = calloc(g->opts.warps, sizeof(*cta->warp));
 	cta->lane = calloc((size_t)g->opts.warps * BF_LANES, sizeof(*cta->lane));
 	cta->granule = calloc(g->opts.shared_bytes / BF_WATCH_GRANULE + 1, sizeof(*cta->granule));
@@ -217,7 +241,7 @@ static int start_cta(struct bf_sim_grid *g, struct bf_cluster_of *c, uint32_t ra
 		bf_event_init(&cta->warp[i].gather, bf_cluster_gather);
 	if (!cta->warp || !cta->lane || !cta->granule)
 		return -ENOMEM;
-	snprintf(name, sizeof(name), "start of b%u", cta->block);
+	snprintf(name, sizeof(name), "start of %.8sb%u", prefix(w), cta->block % 65536u);
 	bf_rng_init(&rng, w->opts.seed, name);
 	cta->start_ps = w->opts.ordering == BF_ORDER_SC || w->opts.chooser ? 0 : bf_rng_below(&rng, START_SKEW_PS);
 	rc = map_sm(w, cta);
@@ -287,17 +311,32 @@ static void free_grid(struct bf_cluster_world *w)
 	w->grid = NULL;
 }
 
-/* A lane that neither waits for a phase that does not come, nor sleeps, nor has ended. */
+/*
+ * A lane that neither waits for a phase that does not come, nor sleeps, nor has ended. In a machine those that sleep
+ * for something else than each other may be woken by its other devices.
+ */
 static bool any_lane_runs(const struct bf_sim_grid *g)
 {
+	const bool machine = g->world->opts.sim;
+
 	for (uint32_t c = 0; c < g->opts.clusters; c++)
 		for (uint32_t r = 0; r < g->opts.ctas; r++)
 			for (uint32_t i = 0; i < g->opts.warps * BF_LANES; i++) {
 				const struct bf_cluster_lane *l = &g->cluster[c].cta[r].lane[i];
 
-				if (!l->done && !l->waits && !l->thread.agent->waits_for)
+				if (!l->done && !l->waits && (machine ? !l->met : !l->thread.agent->waits_for))
 					return true;
 			}
+	return false;
+}
+
+static bool anybody_waits(const struct bf_sim_grid *g)
+{
+	for (uint32_t c = 0; c < g->opts.clusters; c++)
+		for (uint32_t r = 0; r < g->opts.ctas; r++)
+			for (uint32_t i = 0; i < g->threads; i++)
+				if (g->cluster[c].cta[r].lane[i].waits)
+					return true;
 	return false;
 }
 
@@ -307,6 +346,8 @@ static void watch(struct bf_event *ev)
 	struct bf_sim *sim = g->world->sim;
 	const uint64_t bytes = bf_bulk_counts(g->world->bulk)->bytes;
 
+	if (g->world->opts.sim && !anybody_waits(g))
+		return; /* when somebody begins to, it comes back */
 	if (bytes != g->bulk_bytes)
 		g->progress_ps = sim->now_ps;
 	g->bulk_bytes = bytes;
@@ -316,6 +357,12 @@ static void watch(struct bf_event *ev)
 		return;
 	}
 	bf_sim_after(sim, ev, WATCH_PS);
+}
+
+void bf_cluster_watch(struct bf_sim_grid *g)
+{
+	if (!bf_event_pending(&g->watchdog))
+		bf_sim_after(g->world->sim, &g->watchdog, WATCH_PS);
 }
 
 static int start_grid(struct bf_cluster_world *w, const struct bf_cluster_grid *opts)
@@ -330,7 +377,8 @@ static int start_grid(struct bf_cluster_world *w, const struct bf_cluster_grid *
 	g->world = w;
 	g->opts = *opts;
 	bf_event_init(&g->watchdog, watch);
-	g->alive = opts->clusters * opts->ctas * opts->warps * BF_LANES;
+	g->threads = opts->threads ? opts->threads : opts->warps * BF_LANES;
+	g->alive = opts->clusters * opts->ctas * g->threads;
 	g->nactors = g->alive;
 	g->progress_ps = w->sim->now_ps;
 	g->by_actor = calloc(g->nactors, sizeof(struct bf_cluster_lane *));
@@ -338,7 +386,7 @@ static int start_grid(struct bf_cluster_world *w, const struct bf_cluster_grid *
 	if (!g->cluster || !g->by_actor)
 		return -ENOMEM;
 	for (uint32_t c = 0; !rc && c < opts->clusters; c++) {
-		const struct bf_hopper_launch launch = { .sm = c * opts->ctas % sms,
+		const struct bf_hopper_launch launch = { .sm = (w->opts.first_sm + c * opts->ctas) % sms,
 							 .ctas = opts->ctas,
 							 .shared_bytes = opts->shared_bytes,
 							 .warps = opts->warps };
@@ -352,8 +400,32 @@ static int start_grid(struct bf_cluster_world *w, const struct bf_cluster_grid *
 		for (uint32_t r = 0; !rc && r < opts->ctas; r++)
 			rc = start_cta(g, &g->cluster[c], r);
 	if (!rc)
-		bf_sim_after(w->sim, &g->watchdog, WATCH_PS);
+		bf_cluster_watch(g);
 	return rc;
+}
+
+int bf_cluster_start(struct bf_cluster_world *w, const struct bf_cluster_grid *grid)
+{
+	int rc;
+
+	if (w->stuck)
+		return bf_fail(w->err, -EBUSY, "this world has had its grid");
+	w->stuck = true;
+	rc = start_grid(w, grid);
+	return rc ? bf_fail(w->err, rc, "cannot start the grid: %s",
+			    w->sim->error.code ? w->sim->error.text : strerror(-rc))
+		  : 0;
+}
+
+void bf_cluster_standing(struct bf_cluster_world *w, struct bf_cluster_result *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (!w->grid || w->grid->alive == 0)
+		return;
+	out->end = bf_hopper_fault(w->gpu) || w->sim->error.code == -EFAULT ? BF_CLUSTER_FAULT
+		   : w->grid->hung                                          ? BF_CLUSTER_HUNG
+									    : BF_CLUSTER_LIMIT;
+	bf_watch_report(w, out);
 }
 
 static void count_units(struct bf_cluster_world *w, const struct bf_sim_grid *g, struct bf_cluster_result *out)
@@ -380,11 +452,9 @@ int bf_cluster_run(struct bf_cluster_world *w, const struct bf_cluster_grid *gri
 	memset(out, 0, sizeof(*out));
 	if (w->stuck)
 		return bf_fail(w->err, -EBUSY, "an earlier grid of this world did not come to its end");
-	w->stuck = true;
-	rc = start_grid(w, grid);
+	rc = bf_cluster_start(w, grid);
 	if (rc)
-		return bf_fail(w->err, rc, "cannot start the grid: %s",
-			       w->sim->error.code ? w->sim->error.text : strerror(-rc));
+		return rc;
 	end = bf_sim_run(w->sim, w->opts.limit_ps ? began + w->opts.limit_ps : BF_NEVER);
 	if (bf_stream_flush(&w->sim->rec) == -ENOMEM)
 		return bf_fail(w->err, -ENOMEM, "no memory for records");
@@ -416,29 +486,51 @@ int bf_cluster_run(struct bf_cluster_world *w, const struct bf_cluster_grid *gri
 
 /* ---- the world ---- */
 
-static int build(struct bf_cluster_world *w)
+/* A simulation and memory of its own. */
+static int build_alone(struct bf_cluster_world *w)
 {
-	const struct bf_hopper_opts opts = { .name = "gpu0", .profile = w->opts.profile };
 	int rc = bf_sim_create(w->opts.seed, &w->sim);
 
 	if (rc)
 		return bf_fail(w->err, rc, "no memory for a simulation");
 	bf_sim_chosen_by(w->sim, w->opts.chooser);
 	w->sim->stacks = w->opts.stacks;
-	w->cache.ops = &shared_ops;
 	if (w->opts.record_mask)
 		rc = bf_stream_open(&w->sim->rec, &w->sim->now_ps, w->opts.record_mask, w->opts.sink);
 	if (rc)
 		return bf_fail(w->err, rc, "cannot open the record stream");
-	rc = bf_space_init(&w->space, w->sim, "gpu0", 0);
+	rc = bf_space_init(&w->own_space, w->sim, "gpu0", 0);
 	if (rc)
 		return bf_fail(w->err, rc, "no memory for a space");
-	w->has_space = true;
+	w->space = &w->own_space;
+	return 0;
+}
+
+static int build(struct bf_cluster_world *w)
+{
+	char name[32];
+	const struct bf_hopper_opts opts = { .name = name,
+					     .profile = w->opts.profile,
+					     .first_block = w->opts.first_sm,
+					     .first_copy = w->opts.grids * COPIES_OF_GRID };
+	int rc = 0;
+
+	snprintf(name, sizeof(name), "%.16s%s", prefix(w), w->opts.sim ? "gpu" : "gpu0");
+	w->cache.ops = &shared_ops;
+	w->sim = w->opts.sim;
+	w->space = w->opts.space;
+	if (!w->sim)
+		rc = build_alone(w);
+	if (rc)
+		return rc;
 	rc = bf_hopper_create(w->sim, &opts, &w->gpu);
 	if (!rc)
-		rc = bf_bulk_create(w->gpu, &w->space, &w->bulk);
-	if (!rc)
-		rc = bf_domain_create(w->sim, BF_SCOPE_GPU, NULL, &w->domain);
+		rc = bf_bulk_create(w->gpu, w->space, &w->bulk);
+	w->domain = w->opts.domain;
+	if (!rc && !w->domain) {
+		rc = bf_domain_create(w->sim, BF_SCOPE_GPU, NULL, &w->own_domain);
+		w->domain = w->own_domain;
+	}
 	if (!rc) {
 		w->sm = calloc(bf_hopper_profile(w->gpu)->sms, sizeof(*w->sm));
 		rc = w->sm ? 0 : -ENOMEM;
@@ -474,12 +566,13 @@ void bf_cluster_close(struct bf_cluster_world *w)
 	if (w->bulk)
 		bf_bulk_destroy(w->bulk);
 	free_grid(w);
-	bf_domain_destroy(w->domain);
-	if (w->has_space)
-		bf_space_fini(&w->space);
-	bf_hopper_destroy(w->gpu);
+	bf_domain_destroy(w->own_domain);
+	if (w->space == &w->own_space)
+		bf_space_fini(&w->own_space);
+	if (w->gpu)
+		bf_hopper_destroy(w->gpu);
 	free(w->sm);
-	if (w->sim) {
+	if (w->sim && w->sim != w->opts.sim) {
 		bf_stream_close(&w->sim->rec);
 		bf_sim_destroy(w->sim);
 	}
@@ -495,7 +588,7 @@ int bf_cluster_alloc(struct bf_cluster_world *w, uint64_t size, const char *name
 {
 	const struct bf_region_opts opts = { .name = name, .kind = BF_MEM_VRAM, .size = size };
 	struct bf_region *r;
-	const int rc = bf_region_create(&w->space, &opts, &r);
+	const int rc = bf_region_create(w->space, &opts, &r);
 
 	if (rc)
 		return bf_fail(w->err, rc, "no memory of %llu bytes: %s", (unsigned long long)size, w->sim->error.text);

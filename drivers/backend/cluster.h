@@ -22,11 +22,25 @@ struct bf_cluster_opts {
 	uint64_t limit_ps;                       /* of virtual time; 0: none */
 	uint32_t record_mask;                    /* BF_CLASS_* */
 	struct bf_sink *sink;                    /* borrowed; may be NULL */
+	/*
+	 * A machine that it stands in, with other devices; NULL: a world of its own. Then seed, stacks, chooser, limit
+	 * and records are those of that simulation, global memory is what `space` has, `domain` the GPU's level of
+	 * stores, and `name` ("pe0.") stands in front of the names of units and threads. All borrowed until close.
+	 */
+	struct bf_sim *sim;
+	struct bf_space *space;
+	struct bf_domain *domain;
+	const struct bf_cost *cost;
+	const char *name;
+	/* Where its first block goes, and how many grids there were before: all of a machine have numbers of their own.
+	 */
+	uint32_t first_sm, grids;
 };
 
 struct bf_cluster_grid {
 	uint32_t clusters, ctas; /* ctas: blocks of each cluster, 1..16 */
 	uint32_t warps;          /* of each block */
+	uint32_t threads;        /* of each block; 0: all lanes of its warps */
 	uint32_t shared_bytes;   /* of each block */
 	bf_kernel_fn *kernel;
 	void *arg;
@@ -55,6 +69,13 @@ int bf_cluster_alloc(struct bf_cluster_world *w, uint64_t size, const char *name
 
 /* Runs a grid to its end. A world whose grid did not come to its end runs no other. */
 int bf_cluster_run(struct bf_cluster_world *w, const struct bf_cluster_grid *grid, struct bf_cluster_result *out);
+
+/*
+ * The two halves of a run in a machine: starts the grid, which the machine's own run brings to its end; says afterwards
+ * how it stands. One grid for each world. HUNG: it has stopped the run, since nobody in it will ever go on.
+ */
+int bf_cluster_start(struct bf_cluster_world *w, const struct bf_cluster_grid *grid);
+void bf_cluster_standing(struct bf_cluster_world *w, struct bf_cluster_result *out);
 
 /* The simulation behind it, for statistics. */
 struct bf_sim *bf_cluster_sim(struct bf_cluster_world *w);

@@ -36,7 +36,7 @@ struct bf_meeting {
 };
 
 struct bf_cluster_lane {
-	struct bf_thread thread; /* first: what kernels see */
+	struct bf_thread thread; /* first: what kernels see; thread.grid leads to it */
 	struct bf_warp_of *warp;
 	struct bf_view *view;
 	const struct bf_bar_request *request; /* what it asks for; one of the two */
@@ -118,6 +118,7 @@ struct bf_sm_of {
 
 struct bf_sim_grid {
 	struct bf_cluster_world *world;
+	uint32_t threads; /* of each block */
 	struct bf_cluster_grid opts;
 	struct bf_cluster_of *cluster; /* [clusters] */
 	uint32_t alive;                /* lanes */
@@ -135,18 +136,22 @@ struct bf_cluster_world {
 	struct bf_sim *sim;
 	struct bf_hopper *gpu;
 	struct bf_bulk *bulk;
-	struct bf_space space;
-	struct bf_domain *domain;
+	struct bf_space own_space, *space; /* the latter: that, or the machine's */
+	struct bf_domain *own_domain, *domain;
 	struct bf_cache cache;
 	struct bf_sm_of *sm; /* [SMs] */
 	struct bf_sim_grid *grid;
-	bool has_space, stuck;
+	bool stuck;
 };
 
-static inline struct bf_cluster_lane *bf_lane_of(const struct bf_thread *t)
-{
-	return BF_CONTAINER_OF(t, struct bf_cluster_lane, thread);
-}
+/* The lane behind a thread; of one that is in no such grid the run ends here, and this does not return. */
+struct bf_cluster_lane *bf_lane_of(const struct bf_thread *t);
+
+/* The grid's watchdog, which looks as long as somebody waits for a phase; who begins to wait calls it. */
+void bf_cluster_watch(struct bf_sim_grid *g);
+
+/* Threads of a block meet under id 0 without a count: those that have ended are not waited for. */
+void bf_cluster_meet_without(struct bf_cta_of *cta);
 
 static inline uint32_t bf_shared_offset(uint32_t address)
 {

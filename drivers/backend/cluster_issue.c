@@ -150,7 +150,7 @@ static uint32_t issue_copies(struct bf_warp_of *w, uint32_t first)
 	struct bf_flight *f = get_flight(w);
 	struct bf_ldgsts_copy copy = { .warp = w->index, .bytes = 16 };
 	struct bf_ldgsts_arrive arrive = { .warp = w->index, .noinc = r->op == BF_ASYNC_ARRIVE_NOINC };
-	struct bf_space *space = &w->cta->cluster->grid->world->space;
+	struct bf_space *space = w->cta->cluster->grid->world->space;
 	uint32_t lanes = 0;
 
 	if (!f) {

@@ -8,6 +8,21 @@
 
 #include "drivers/backend/cluster_internal.h"
 
+struct bf_cluster_lane *bf_lane_of(const struct bf_thread *t)
+{
+	struct bf_sim *sim = t->agent->sim;
+
+	if (t->grid)
+		return t->grid;
+	bf_fail(&sim->error, -ENOTSUP,
+		"%s meets its block, or uses shared memory or a barrier, in a grid that has none: "
+		"start it by bf_trial_launch_grid()",
+		t->agent->name);
+	bf_sim_stop(sim);
+	for (;;)
+		bf_agent_park(t->agent, "nothing: the run was stopped");
+}
+
 /* ---- the platform's primitives ---- */
 
 static void went_on(struct bf_cluster_lane *l)
@@ -25,6 +40,7 @@ static void waited(struct bf_cluster_lane *l, const struct bf_bar_request *r, bo
 	if (!l->waits)
 		l->wait_since_ps = bf_cluster_sim_of(l->warp->cta)->now_ps;
 	l->waits = true;
+	bf_cluster_watch(l->warp->cta->cluster->grid);
 	l->wait_tries = r->op == BF_BAR_TRY_PARITY || r->op == BF_BAR_TRY_TOKEN;
 	l->wait_bar = r->bar;
 	l->wait_parity =
@@ -63,12 +79,12 @@ void bf_sim_cluster_label(struct bf_thread *t, uint32_t bar, const struct bf_bar
 
 uint32_t bf_sim_cluster_rank(const struct bf_thread *t)
 {
-	return BF_CONTAINER_OF(t, struct bf_cluster_lane, thread)->warp->cta->rank;
+	return bf_lane_of(t)->warp->cta->rank;
 }
 
 uint32_t bf_sim_cluster_ranks(const struct bf_thread *t)
 {
-	return BF_CONTAINER_OF(t, struct bf_cluster_lane, thread)->warp->cta->cluster->grid->opts.ctas;
+	return bf_lane_of(t)->warp->cta->cluster->grid->opts.ctas;
 }
 
 /* An access outside every window is what hardware answers with a fault. */
@@ -111,6 +127,17 @@ void bf_sim_cluster_shared_store(struct bf_thread *t, uint32_t address, const vo
 	bf_store(t->agent, cta->window + bf_shared_offset(address), from, len, BF_WEAK, BF_SCOPE_CTA);
 }
 
+static void round_over(struct bf_meeting *m, struct bf_cluster_lane *all, uint32_t n)
+{
+	m->come = 0;
+	m->round++;
+	for (uint32_t i = 0; i < n; i++)
+		if (all[i].met && all[i].meets == m) {
+			all[i].met = false;
+			bf_agent_unpark(all[i].thread.agent);
+		}
+}
+
 /* All `threads` have come when the round is over. */
 static void meet(struct bf_cluster_lane *l, struct bf_meeting *m, uint32_t threads, struct bf_cluster_lane *all,
 		 uint32_t n)
@@ -125,26 +152,26 @@ static void meet(struct bf_cluster_lane *l, struct bf_meeting *m, uint32_t threa
 			bf_agent_park(l->thread.agent, "other threads of its block");
 		return;
 	}
-	m->come = 0;
-	m->round++;
 	went_on(l);
-	for (uint32_t i = 0; i < n; i++)
-		if (all[i].met && all[i].meets == m) {
-			all[i].met = false;
-			bf_agent_unpark(all[i].thread.agent);
-		}
+	round_over(m, all, n);
 }
 
 void bf_sim_cluster_meet(struct bf_thread *t, uint32_t id, uint32_t threads)
 {
 	struct bf_cluster_lane *l = bf_lane_of(t);
 	struct bf_cta_of *cta = l->warp->cta;
-	const uint32_t all = cta->cluster->grid->opts.warps * BF_LANES;
 	struct bf_meeting *m = &cta->meeting[id % BF_NAMED_BARRIERS];
 
 	bf_fence(t->agent, BF_SCOPE_CTA);
 	l->meets = m;
-	meet(l, m, threads ? threads : all, cta->lane, all);
+	bf_agent_sync(t->agent);
+	meet(l, m, threads ? threads : cta->alive, cta->lane, cta->cluster->grid->threads);
+}
+
+void bf_cluster_meet_without(struct bf_cta_of *cta)
+{
+	if (cta->meeting[0].come >= cta->alive)
+		round_over(&cta->meeting[0], cta->lane, cta->cluster->grid->threads);
 }
 
 /* Split in two: a thread that has arrived goes on and comes back. */
@@ -157,13 +184,13 @@ void bf_sim_cluster_cluster_arrive(struct bf_thread *t)
 	bf_fence(t->agent, BF_SCOPE_GPU);
 	bf_agent_sync(t->agent);
 	l->cluster_round = c->meeting.round;
-	if (++c->meeting.come < g->ctas * g->warps * BF_LANES)
+	if (++c->meeting.come < g->ctas * c->grid->threads)
 		return;
 	c->meeting.come = 0;
 	c->meeting.round++;
 	went_on(l);
 	for (uint32_t r = 0; r < g->ctas; r++)
-		for (uint32_t i = 0; i < g->warps * BF_LANES; i++) {
+		for (uint32_t i = 0; i < c->grid->threads; i++) {
 			struct bf_cluster_lane *other = &c->cta[r].lane[i];
 
 			if (other->met && other->meets == &c->meeting) {
@@ -221,7 +248,7 @@ static void bulk(struct bf_cluster_lane *l, const struct bf_async_request *r)
 {
 	struct bf_cluster_world *w = l->warp->cta->cluster->grid->world;
 	struct bf_cta_of *to = l->warp->cta;
-	struct bf_region *region = r->global ? bf_space_find_host(&w->space, r->global) : NULL;
+	struct bf_region *region = r->global ? bf_space_find_host(w->space, r->global) : NULL;
 	struct bf_bulk_copy copy = {
 		.kind = r->op == BF_ASYNC_BULK_LOAD   ? BF_BULK_LOAD
 			: r->op == BF_ASYNC_BULK_SEND ? BF_BULK_PEER

@@ -35,6 +35,7 @@ struct bf_thread {
 	uint32_t lane, warp, warps, block, blocks;
 	uint32_t stall_ns; /* longest stall; 0: never any */
 	struct bf_rng stalls;
+	void *grid; /* its place in a grid that has shared memory (drivers/backend/cluster.h); NULL: there is none */
 };
 
 /*

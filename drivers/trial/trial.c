@@ -100,6 +100,14 @@ int bf_trial_launch(struct bf_trial *t, uint32_t pe, uint32_t blocks, uint32_t w
 	return rc ? machine_failed(t, rc, "launch on the GPU") : 0;
 }
 
+int bf_trial_launch_grid(struct bf_trial *t, uint32_t pe, const struct bf_grid_opts *grid, bf_kernel_fn *code,
+			 void *arg)
+{
+	const int rc = t->be->launch_grid(t->world, pe, grid, code, arg);
+
+	return rc ? machine_failed(t, rc, "launch of a grid") : 0;
+}
+
 int bf_trial_launch_cpu(struct bf_trial *t, uint32_t pe, uint32_t threads, bf_kernel_fn *code, void *arg)
 {
 	int rc = -ENOTSUP;

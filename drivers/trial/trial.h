@@ -186,6 +186,12 @@ int bf_trial_memory(struct bf_trial *t, uint32_t pe, enum bf_placement place, ui
 /* A grid on the GPU of `pe`, or threads on its CPU, that start when setup has returned. `arg` must outlive the run. */
 int bf_trial_launch(struct bf_trial *t, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *code, void *arg);
 int bf_trial_launch_cpu(struct bf_trial *t, uint32_t pe, uint32_t threads, bf_kernel_fn *code, void *arg);
+/*
+ * A grid whose blocks have shared memory, block barriers, mbarriers and bulk copies, beside the devices of its PE: its
+ * code may use all of drivers/platform/platform_mbarrier_sim.h, and the rules of all devices judge the run.
+ */
+int bf_trial_launch_grid(struct bf_trial *t, uint32_t pe, const struct bf_grid_opts *grid, bf_kernel_fn *code,
+			 void *arg);
 
 /* ---- PTX: device code as a compiler made it (models/ptx/launch.h) ---- */
 

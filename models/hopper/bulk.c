@@ -53,6 +53,8 @@ int bf_bulk_create(struct bf_hopper *gpu, struct bf_space *global, struct bf_bul
 	if (gpu->bulk)
 		return bf_fail(&gpu->sim->error, -EEXIST, "%s has copy engines already", gpu->name);
 	b = calloc(1, sizeof(*b));
+	if (b)
+		b->last = gpu->first_copy;
 	if (b) {
 		b->gpu = gpu;
 		b->global = global;

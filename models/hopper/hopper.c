@@ -33,6 +33,8 @@ int bf_hopper_create(struct bf_sim *sim, const struct bf_hopper_opts *opts, stru
 	gpu->sim = sim;
 	gpu->profile = *profile;
 	snprintf(gpu->name, sizeof(gpu->name), "%s", opts->name);
+	gpu->launched = opts->first_block;
+	gpu->first_copy = opts->first_copy;
 	for (uint32_t i = 0; i < profile->sms; i++) {
 		gpu->sm[i].gpu = gpu;
 		gpu->sm[i].id = i;

@@ -24,6 +24,7 @@ struct bf_hopper_cta; /* a resident block; opaque */
 struct bf_hopper_opts {
 	const char *name;                        /* "gpu0" */
 	const struct bf_hopper_profile *profile; /* NULL: bf_hopper_h200; copied */
+	uint32_t first_block, first_copy;        /* numbers in records begin there: of several GPUs in one stream */
 };
 
 /* Returns 0, -ENOMEM, or -EINVAL with sim->error set. Shared memory starts as zeros. */

@@ -47,7 +47,7 @@ struct bf_hopper {
 	char name[32];
 	struct bf_hopper_sm *sm;
 	struct bf_hopper_cta *ctas;
-	uint32_t launched;
+	uint32_t launched, first_copy;
 	struct bf_hopper_fault fault;
 	struct bf_hopper_message *messages; /* all that were ever made */
 	struct bf_hopper_message *idle;     /* those that are free */

@@ -38,7 +38,7 @@ command -v gcc >/dev/null && command -v readelf >/dev/null || {
 	sed 's/.*/#include "&"/' "$work/api" | grep -v 'platform_\(apart\|cuda\|hip\|native\|sim\)'
 	echo '#include "drivers/belfry.h"'
 } >"$work/all.c"
-sed 's/platform_sim/platform_native/' "$work/all.c" | sed '1i #include "drivers/platform/platform_native.h"' >"$work/native.c"
+sed '/platform_mbarrier/d; s/platform_sim/platform_native/' "$work/all.c" | sed '1i #include "drivers/platform/platform_native.h"' >"$work/native.c"
 for unit in all native; do
 	gcc -std=c17 -D_GNU_SOURCE -I. -fsyntax-only -aux-info "$work/$unit.aux" "$work/$unit.c"
 done

@@ -44,7 +44,7 @@ for header in $(find sim models traces drivers -name '*.h' ! -name '*_internal.h
 	drivers/platform/platform_cuda.h | drivers/platform/platform_hip.h | drivers/platform/platform_mbarrier_cuda.h)
 		continue # need their vendors' compilers; test_cuda_compile.sh takes NVIDIA's
 		;;
-	drivers/platform/platform_mbarrier_host.h | drivers/mbarrier/barrier.h | drivers/mbarrier/pipeline.h | \
+	drivers/mbarrier/barrier.h | drivers/mbarrier/pipeline.h | \
 		drivers/mbarrier/order.h | drivers/mbarrier/ampere.h)
 		compile c "$header" -include drivers/platform/platform_mbarrier_sim.h || :
 		continue

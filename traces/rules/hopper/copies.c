@@ -56,6 +56,52 @@ static void stop_reading(struct bf_hopper_run *run, uint32_t place)
 		run->reading[i] = run->reading[--run->nreading];
 }
 
+/* Its bytes are there, as far as its thread knows; or the store is forgotten. */
+static void waited_for(struct bf_hopper_run *run, uint32_t place)
+{
+	uint32_t i = 0;
+
+	while (i < run->nunwaited && run->unwaited[i] != place)
+		i++;
+	if (i < run->nunwaited)
+		run->unwaited[i] = run->unwaited[--run->nunwaited];
+}
+
+/* Lanes wait for all but the latest `group` of their groups. */
+static void wait_groups(struct bf_hopper_run *run, uint32_t sm, const struct bf_hopper_warp *w,
+			const struct bf_seen_hopper_group *g)
+{
+	for (uint32_t i = run->nunwaited; i-- > 0;) {
+		const struct bf_hopper_copy *c = &run->copies[run->unwaited[i]];
+		const uint32_t lane = (uint32_t)c->rec.lane % 32;
+
+		if (c->sm == sm && c->rec.warp == g->warp && g->lanes >> lane & 1 &&
+		    c->group + g->group < w->groups[lane])
+			run->unwaited[i] = run->unwaited[--run->nunwaited];
+	}
+}
+
+void bf_hopper_note_exit(struct bf_hopper_run *run, uint32_t block)
+{
+	for (uint32_t i = run->nunwaited; i-- > 0;)
+		if (run->copies[run->unwaited[i]].rec.cta == block)
+			run->unwaited[i] = run->unwaited[--run->nunwaited];
+}
+
+const struct bf_hopper_copy *bf_hopper_read_early(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_hopper_run *run = bf_hopper_run(r);
+
+	for (uint32_t i = 0; i < run->nunwaited; i++) {
+		const struct bf_hopper_copy *c = &run->copies[run->unwaited[i]];
+
+		if (!e->dma_read.status && e->dma_read.va < c->rec.global + c->rec.bytes &&
+		    c->rec.global < e->dma_read.va + e->dma_read.len)
+			return c;
+	}
+	return NULL;
+}
+
 /* The SM and address of what an address of the cluster means to block `from`; false: no such block is known. */
 static bool resolve(const struct bf_hopper_run *run, const struct bf_hopper_block *from, uint32_t rank, uint32_t offset,
 		    uint32_t *sm, uint32_t *address)
@@ -109,10 +155,15 @@ void bf_hopper_note_bulk(struct bf_rules *r, struct bf_hopper_run *run, const st
 	if (!from)
 		return;
 	stop_reading(run, place);
+	waited_for(run, place);
 	run->copies[place] =
 	    (struct bf_hopper_copy){ .rec = *c, .sm = from->sm, .at_ps = e->time_ps, .record = e->number, .set = true };
 	if (c->kind == BF_BULK_STORE) {
 		run->reading[run->nreading++] = (uint16_t)place;
+		if (w && c->rank == 0) {
+			run->copies[place].group = w->groups[c->lane % 32];
+			run->unwaited[run->nunwaited++] = (uint16_t)place;
+		}
 		if (w)
 			w->stores_open |= 1u << c->lane % 32;
 		return;
@@ -183,6 +234,11 @@ void bf_hopper_note_async(struct bf_rules *r, struct bf_hopper_run *run, const s
 	} else if (e->kind == BF_SEEN_hopper_group && e->hopper_group.event == BF_HOPPER_GROUP_COMMITTED &&
 		   e->hopper_group.kind == BF_HOPPER_OF_BULK) {
 		w->stores_open &= ~(uint32_t)e->hopper_group.lanes;
+		for (uint32_t i = 0; i < 32; i++)
+			w->groups[i] += e->hopper_group.lanes >> i & 1;
+	} else if (e->kind == BF_SEEN_hopper_group && e->hopper_group.event == BF_HOPPER_GROUP_WAITS &&
+		   e->hopper_group.kind == BF_HOPPER_OF_BULK) {
+		wait_groups(run, sm, w, &e->hopper_group);
 	} else if (e->kind == BF_SEEN_hopper_group && e->hopper_group.event == BF_HOPPER_GROUP_COMMITTED) {
 		cover(w, (uint32_t)e->hopper_group.lanes);
 	} else if (e->kind == BF_SEEN_hopper_ldgsts_arrive &&

@@ -158,7 +158,7 @@ static void forget_run(void *facts)
 	R(wait_refused) R(expect_alone) R(expect_missing) R(expect_late) R(expect_more) R(expect_less)                 \
 	R(short_tile) R(complete_tx) R(tx_range) R(skipped_arrival) R(trips) R(arrivals_missing)                       \
 	R(exited_block) R(release_lanes) R(release_scope) R(proxy_fence) R(load_fence) R(counted_arrive)               \
-	R(early_commit) R(no_commit) R(store_wait) R(copy_overlap) R(bulk_size) R(bulk_align) R(bulk_address)          \
+	R(early_commit) R(no_commit) R(store_wait) R(store_sent) R(copy_overlap) R(bulk_size) R(bulk_align) R(bulk_address)          \
 	R(async_group) R(cache_thrash) R(wait_buffer) R(wait_polls) R(split_arrive) R(spin)
 /* clang-format on */
 
@@ -178,7 +178,7 @@ static const uint16_t records[] = {
 
 const struct bf_rule_family bf_rules_hopper = {
 	.name = "hopper",
-	.classes = BF_CLASS_AGENT | BF_CLASS_MEM | BF_CLASS_QUEUE | BF_CLASS_NET | BF_CLASS_FAULT,
+	.classes = BF_CLASS_AGENT | BF_CLASS_MEM | BF_CLASS_QUEUE | BF_CLASS_NET | BF_CLASS_FAULT | BF_CLASS_DMA,
 	.rules = rules,
 	.signs = signs,
 	.records = records,

@@ -76,6 +76,7 @@ struct bf_hopper_warp {
 	 */
 	uint32_t open, empty, uncovered;
 	uint32_t stores_open; /* lanes with bulk stores in no group */
+	uint32_t groups[32];  /* of bulk stores that each lane has committed */
 	uint64_t first_uncovered;
 	/* At the end. */
 	bool stands;
@@ -91,7 +92,7 @@ struct bf_hopper_rule_sm {
 
 struct bf_hopper_copy {
 	struct bf_seen_hopper_bulk rec;
-	uint32_t sm;
+	uint32_t sm, group; /* the latter of a store: the lane's groups before it */
 	uint64_t at_ps, record;
 	bool set, read, ended;
 };
@@ -104,6 +105,8 @@ struct bf_hopper_run {
 	struct bf_hopper_copy copies[BF_HOPPER_COPIES];
 	uint16_t reading[BF_HOPPER_COPIES]; /* places of bulk stores whose source has not been read */
 	uint32_t nreading;
+	uint16_t unwaited[BF_HOPPER_COPIES]; /* those whose bytes nobody has waited for */
+	uint32_t nunwaited;
 	bool faulted, failed, fault_remote; /* the last: by another block */
 	uint32_t store_sm;                  /* of the last plain store */
 	/* A remote operation has reached an SM: its operation's record is next. */
@@ -205,6 +208,9 @@ struct bf_finding *bf_hopper_find_early(struct bf_rule_run *r, const struct bf_s
 
 /* The bulk store whose source, not yet read, this `store` record overwrites; NULL. */
 const struct bf_hopper_copy *bf_hopper_overwrites(struct bf_rule_run *r, const struct bf_seen *e);
+
+/* The bulk store, not waited for by its thread, that writes what this `dma_read` record has read; NULL. */
+const struct bf_hopper_copy *bf_hopper_read_early(struct bf_rule_run *r, const struct bf_seen *e);
 
 /* The SM has a block of a cluster of more than one. */
 bool bf_hopper_clustered(const struct bf_hopper_run *run, uint32_t sm);

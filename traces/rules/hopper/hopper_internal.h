@@ -41,6 +41,7 @@ void bf_hopper_note_remote(struct bf_hopper_run *run, const struct bf_seen *e);
 void bf_hopper_note_bulk(struct bf_rules *r, struct bf_hopper_run *run, const struct bf_seen *e);
 void bf_hopper_note_bulk_end(struct bf_hopper_run *run, const struct bf_seen *e);
 void bf_hopper_note_region(struct bf_hopper_run *run, const struct bf_seen *e);
+void bf_hopper_note_exit(struct bf_hopper_run *run, uint32_t block);
 void bf_hopper_note_async(struct bf_rules *r, struct bf_hopper_run *run, const struct bf_seen *e);
 
 #endif

@@ -181,6 +181,7 @@ void bf_hopper_note_block(struct bf_rules *r, struct bf_hopper_run *run, const s
 							.bytes = (uint32_t)c->bytes,
 							.first_slot = (uint32_t)c->first_warp };
 	if (c->event) {
+		bf_hopper_note_exit(run, number);
 		end_barriers(r, sm, &run->blocks[number]);
 		return;
 	}
