@@ -52,6 +52,15 @@ enum bf_life_role {
 	BF_LIFE_IDLE,    /* the entry waits for something that may never come: it is not stuck */
 	BF_LIFE_ANSWERS, /* where completions of the queue lie: `va` */
 	BF_LIFE_PEER,    /* the queue's other end: number `first` at address `second`; its own address is `va` */
+	BF_LIFE_AHEAD,   /* kept, and told with the row whose `with` is this type, if it was about the entry */
+	BF_LIFE_PACKETS, /* packets between the two ends, from `point` on: those of the entry are told */
+};
+
+/* Whose record it is: who is named for the step. */
+enum bf_life_by {
+	BF_LIFE_BY_OWN, /* the device that has the queue; a thread beside it when `software` */
+	BF_LIFE_BY_FAR, /* the device at the other end */
+	BF_LIFE_BY_ANY, /* whoever: the queue's number tells. Named are the other end, a thread, a recorder */
 };
 
 /*
@@ -64,8 +73,8 @@ enum bf_life_role {
  */
 struct bf_device_record;
 struct bf_life_row {
-	const char *type;
-	uint32_t point; /* index into the points */
+	const char *type; /* of which there may be several rows */
+	uint32_t point;   /* index into the points */
 	enum bf_life_entries entries;
 	const char *queue; /* the field with its number; NULL: the actor is the queue; "*": all queues of the device */
 	const char *first, *second; /* ONE: by `second` it will go, if that is known before it is NAMED */
@@ -87,8 +96,13 @@ struct bf_life_row {
 	const char *again; /* point 0: a sentence for when another entry takes the place in the ring */
 	const char *keep;  /* "signal=address": the value that sentences and `of` know by the name signal from now on */
 	const char *of;    /* `first` and `second` are compared with what is kept under this name, not with the index */
-	/* For the lines below the sentence: the n-th one, from 0; false: there are no more. NULL: there are none. */
-	bool (*lines)(const struct bf_device_record *e, unsigned n, char *out, size_t cap);
+	/*
+	 * For the lines below the sentence: the n-th one, from 0; false: there are no more. NULL: there are none. ASIDE
+	 * and without a sentence: the first one is it. `about` is the queue's last record of the type below, or NULL.
+	 */
+	bool (*lines)(const struct bf_device_record *e, const struct bf_device_record *about, unsigned n, char *out,
+		      size_t cap);
+	const char *about;
 	const char *lands;    /* a completion: its address, or the offset in what ANSWERS said */
 	uint32_t lands_bytes; /* of the completion */
 	const char *answers;  /* a completion: the field with the number of its queue, for WHAT as in "ssd0.cq1:#3" */
@@ -99,6 +113,22 @@ struct bf_life_row {
 	bool rings;           /* the thread's last store to a device was for this */
 	bool reads;           /* the device has asked for the entry's bytes; `va` and `bytes` say so, too */
 	bool once;            /* ASIDE: only the first one is told */
+	/* Only for `belfry explain`; what is stuck, and how long stages take, does not depend on such rows. */
+	bool story;
+	bool first_known;  /* ASIDE: told although nothing is known of the entry yet */
+	const char *until; /* ASIDE: not behind this point; what is of the same time, and the queue's own, still is */
+	const char *given; /* only when this is kept and not 0 */
+	const char *with;  /* the type of an AHEAD row that is told with this one: before it, behind it if captured */
+	enum bf_life_by by;
+	bool peer; /* `queue` has the number of the queue's other end */
+	/*
+	 * Packets have sequence numbers of 24 bits. With a count, these are the entry's; at the other end, only what
+	 * is of one of them; else the queue goes back, and sends again.
+	 */
+	const char *psn, *npsn;
+	bool message; /* at the other end: only while it works on a message of the entry's */
+	/* In place of `queue` and `first`, for records that tell by their bytes. `index` is modulo `wrap`. */
+	bool (*is_about)(const struct bf_device_record *e, uint64_t queue, uint64_t index);
 };
 
 /*
@@ -145,6 +175,17 @@ struct bf_life {
 	/* What is kept under this name must not be 0 in what began with point 0, or the last point was in vain. */
 	const char *needs;
 	const struct bf_life_end *ends; /* ends with a NULL name; NULL: none */
+	/*
+	 * For queues whose numbers are written in hexadecimal, "nic0.qp0x100:81", and may stand alone, "0x100:81": how
+	 * one is called ("QP"), and the key of its number in JSON ("qpn"). NULL: another kind of queue.
+	 */
+	const char *queue, *key;
+	const char *count;   /* of rows with `answers`: the field with the completion's number in its queue; NULL: they
+				are   counted */
+	const char *unheard; /* a sentence for an entry that the device never heard of; it may come out empty */
+	/* What rows keep of an entry whose completion a capture has. In a stream with a capture that is missing else.
+	 */
+	const char *recorded;
 };
 
 /* Records of a span, by the field with its other end: how busy the actor was. */

@@ -133,10 +133,15 @@ cqn=$("$BELFRY" dump put.bft --type=cqe --limit=1 | grep -o 'cqn=0x[0-9a-f]*' | 
 "$BELFRY" explain put.bft 2>/dev/null
 [ $? -eq 2 ] || fail "nothing to explain"
 
+# --- a later completion speaks for one that was lost; a completion of a receive is no entry's
+"$BELFRY" run ibgda-put --messages 4 --faults lost-completion --limit 1ms --trace=covered.bft >/dev/null
+"$BELFRY" explain covered.bft "nic1.qp$qpn:0" >out || fail "covered: exit code"
+said covered 'lost-by-fault CQE .*writes CQE 1 .*which covers this one too .*the completion is in memory'
+
 # --- what a trace lacks is named
 "$BELFRY" run ibgda-put --messages 2 --records queue --trace=queue.bft >/dev/null
 "$BELFRY" explain queue.bft "nic0.qp$qpn:0" >out
-said queue 'not known: who reserved, built and published it: .*ibgda_reserve' 'when its bytes were stored.*no records store'
+said queue 'not known: what its driver did: .*ibgda_reserve' 'when its bytes were stored.*no records store'
 "$BELFRY" explain queue.bft --stuck >out || fail "queue: exit code"
 said queue 'nothing is stuck' 'entries that never reached a device: the trace has no records ibgda_reserve'
 

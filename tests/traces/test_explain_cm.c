@@ -200,12 +200,13 @@ START_TEST(an_entry_whose_connection_ends)
 {
 	static const char *const lines[] = { "the peer ends the connection of QP 0x100 (DREQ)",
 					     "the program ends the connection with QP 0x200 (DREQ)" };
-	const struct bf_explain_target t = { .kind = BF_EXPLAIN_MLX5, .device = "nic0", .queue = 0x100, .index = 0 };
+	struct bf_explain_target t;
 	const struct bf_explain_step *step;
 	struct bf_explain *l;
 	struct tape p;
 	size_t n, told[2] = { 0 };
 
+	ck_assert(bf_explain_parse("nic0.qp0x100:0", &t));
 	tape_open(&p);
 	PUT(&p, capture_qp, "capture", "capture", .qpn = 0x100, .dest_qpn = 0x200);
 	PUT(&p, cm_message, "kernel", "rdma_cm", .kind = BF_CM_DREQ, .what = RECEIVED, .qpn = 0x100);

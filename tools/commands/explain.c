@@ -7,13 +7,15 @@
 #include "tools/cli/cli.h"
 #include "tools/report/explain.h"
 #include "tools/cli/input.h"
+#include "traces/device.h"
 
 /* ---- one thing ---- */
 
 static int not_run(const struct bf_args *args, const struct bf_explain_target *t)
 {
-	if (t->kind != BF_EXPLAIN_MLX5)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s is a capture of mlx5 queues", bf_arg_positional(args, 0));
+	if (!t->life || !t->life->queue)
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s is a capture, which knows nothing of that kind",
+				    bf_arg_positional(args, 0));
 	return bf_cli_error(args, BF_EXIT_USAGE,
 			    "%s is a capture: nothing has run yet. 'belfry replay --life=0x%" PRIx64 ":%" PRIu64
 			    "' runs it",

@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "tools/report/findings.h"
+#include "traces/device.h"
 
 bool bf_explain_entry(const char *text, uint32_t *qpn, uint16_t *index)
 {
 	struct bf_explain_target t;
 
-	if (!bf_explain_parse(text, &t) || t.kind != BF_EXPLAIN_MLX5 || t.device[0] || t.index > 0xffff)
+	if (!bf_explain_parse(text, &t) || !t.life || !t.life->queue || t.device[0] || t.index > 0xffff)
 		return false;
 	*qpn = (uint32_t)t.queue;
 	*index = (uint16_t)t.index;
@@ -42,8 +43,8 @@ void bf_explain_json(struct bf_json *j, const struct bf_explain *l)
 
 	bf_json_open(j, "life", '{');
 	bf_json_text(j, "of", bf_explain_target_text(t, text, sizeof(text)));
-	if (t->kind == BF_EXPLAIN_MLX5)
-		bf_json_hex(j, "qpn", t->queue);
+	if (t->life && t->life->key)
+		bf_json_hex(j, t->life->key, t->queue);
 	bf_json_u64(j, "index", t->index);
 	bf_json_bool(j, "ended", bf_explain_ended(l));
 	bf_json_open(j, "steps", '[');
@@ -62,8 +63,9 @@ static void print_title(const struct bf_explain *l)
 	const struct bf_explain_target *t = bf_explain_target_of(l);
 	char text[80];
 
-	if (t->kind == BF_EXPLAIN_MLX5)
-		printf("The life of entry %" PRIu64 " of QP 0x%" PRIx64 ":\n\n", t->index, t->queue);
+	if (t->life && t->life->queue)
+		printf("The life of %s %" PRIu64 " of %s 0x%" PRIx64 ":\n\n", bf_explain_thing(t), t->index,
+		       t->life->queue, t->queue);
 	else
 		printf("The life of %s %s:\n\n", bf_explain_thing(t), bf_explain_target_text(t, text, sizeof(text)));
 }

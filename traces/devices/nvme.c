@@ -17,8 +17,10 @@ static const struct bf_rule_family *const families[] = { &bf_rules_nvme, NULL };
 enum command_point { BUILD, RING, DOORBELL, FETCH, START, COMPLETION, SEEN };
 
 /* What the controller has, which may not be what was built. */
-static bool sqe_lines(const struct bf_device_record *e, unsigned n, char *out, size_t cap)
+static bool sqe_lines(const struct bf_device_record *e, const struct bf_device_record *about, unsigned n, char *out,
+		      size_t cap)
 {
+	(void)about;
 	if (n || e->tail_len != 64)
 		return false;
 	snprintf(out, cap, "CID 0x%x, namespace %u, PRP1 0x%" PRIx64 ", PRP2 0x%" PRIx64 ", block %" PRIu64,

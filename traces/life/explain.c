@@ -1,7 +1,6 @@
 /*
- * Following one thing through a record stream. Of a send entry, what happens before the device has fetched it is kept
- * aside until a doorbell record covers it; from then on the queue pair, the counter and the packet sequence numbers
- * tell which records are its own. Commands, packets and barriers have handlers of their own.
+ * Following one thing through a record stream. Entries are told by the rows of their device (rows.c); barriers have
+ * handlers of their own.
  */
 #include "traces/life/explain.h"
 
@@ -155,51 +154,39 @@ bool bf_explain_from_far(const struct bf_explain *l, const char *actor)
 	return belongs(actor, l->far_device);
 }
 
-bool bf_explain_is_own(const struct bf_explain *l, const struct bf_explain_view *v)
-{
-	return bf_explain_get(v, "qpn") == l->qpn && bf_explain_from_device(l, v->actor);
-}
-
-bool bf_explain_is_far(const struct bf_explain *l, const struct bf_explain_view *v)
-{
-	return l->has_remote && bf_explain_get(v, "qpn") == l->remote_qpn && bf_explain_from_far(l, v->actor) &&
-	       !bf_explain_is_own(l, v);
-}
-
-bool bf_explain_is_mine(const struct bf_explain *l, const struct bf_explain_view *v)
-{
-	/* The counter comes round: an entry that is half of its range away is of another lap. */
-	return bf_explain_is_own(l, v) && (uint16_t)bf_explain_get(v, "index") == l->index &&
-	       l->target.index - l->next_fetch + 0x8000 < 0x10000;
-}
-
 bool bf_explain_psn_is_mine(const struct bf_explain *l, uint32_t psn)
 {
 	uint32_t n = l->npsn ? l->npsn : 1;
 
-	return l->stage >= BF_EXPLAIN_STAGE_STARTED && ((psn - l->psn) & BF_EXPLAIN_PSN_MASK) < n;
+	return l->has_psn && ((psn - l->psn) & BF_EXPLAIN_PSN_MASK) < n;
 }
 
 /* ---- records in ---- */
 
-static bf_explain_on *handler_of(struct bf_explain *l, const struct bf_rec_schema *type)
+/* Who takes records of this type, and which rows of the life are about it. */
+static uint32_t place_of(struct bf_explain *l, const struct bf_rec_schema *type)
 {
 	const uint32_t at = type->id % BF_EXPLAIN_TYPES;
+	const struct bf_life_row *row = l->target.life ? l->target.life->rows : NULL;
+	const struct bf_explain_handler *h = l->handlers;
 
-	if (l->cache[at].type != type) {
-		const struct bf_explain_handler *h = l->handlers;
-
-		while (h->type && strcmp(h->type, type->name) != 0)
-			h++;
-		l->cache[at].type = type;
-		l->cache[at].on = h->on;
-	}
-	return l->cache[at].on;
+	if (l->cache[at].type == type)
+		return at;
+	while (h->type && strcmp(h->type, type->name) != 0)
+		h++;
+	memset(&l->cache[at], 0, sizeof(l->cache[at]));
+	l->cache[at].type = type;
+	l->cache[at].on = h->on;
+	l->cache[at].mentioned = row && bf_life_mentions(l->target.life, type->name);
+	for (uint32_t i = 0; row && row[i].type && i < 64 * BF_EXPLAIN_ROW_WORDS; i++)
+		if (strcmp(row[i].type, type->name) == 0)
+			l->cache[at].rows[i / 64] |= 1ull << i % 64;
+	return at;
 }
 
 static void feed(struct bf_explain *l, const struct bf_explain_view *v)
 {
-	bf_explain_on *on = l->target.life ? bf_explain_rows_take : handler_of(l, v->type);
+	bf_explain_on *on = l->cache[place_of(l, v->type)].on;
 
 	l->last_ps = v->time_ps;
 	if (strncmp(v->type->name, "capture_", 8) == 0) {
@@ -210,6 +197,8 @@ static void feed(struct bf_explain *l, const struct bf_explain_view *v)
 	}
 	if (on)
 		on(l, v);
+	if (l->target.life)
+		bf_explain_rows_take(l, v);
 }
 
 static int declare_type(struct bf_sink *s, const struct bf_rec_schema *schema)
@@ -308,17 +297,14 @@ void bf_explain_sort(struct bf_explain *l)
 		qsort(l->steps, l->nsteps, sizeof(*l->steps), by_record);
 }
 
-static const struct bf_explain_handler no_handlers[] = { { NULL, NULL } };
-
 /* Who takes the records of each kind, and what is missing at the end. */
 static const struct {
 	const struct bf_explain_handler *handlers;
 	void (*end)(struct bf_explain *l);
 } kinds[] = {
-	[BF_EXPLAIN_MLX5] = { bf_explain_mlx5_handlers, bf_explain_mlx5_end },
+	[BF_EXPLAIN_ROWS] = { bf_explain_rows_handlers, bf_explain_rows_end },
 	[BF_EXPLAIN_BARRIER] = { bf_explain_barrier_handlers, bf_explain_barrier_end },
-	[BF_EXPLAIN_COMPLETION] = { NULL, bf_explain_mlx5_end },
-	[BF_EXPLAIN_ROWS] = { no_handlers, bf_explain_rows_end },
+	[BF_EXPLAIN_COMPLETION] = { NULL, NULL },
 };
 
 void bf_explain_finish(struct bf_explain *l)
@@ -344,20 +330,18 @@ int bf_explain_follow(const struct bf_explain_target *target, struct bf_explain 
 	l->handlers = kinds[target->kind].handlers;
 	snprintf(l->device, sizeof(l->device), "%s", target->device);
 	l->pe = target->device[0] ? bf_explain_pe(target->device) : -1;
-	l->qpn = (uint32_t)target->queue;
-	l->index = (uint16_t)target->index;
-	l->blocks = 1;
 	l->facts.index = target->index;
 	l->queue.life = target->life;
-	l->device_only = target->kind == BF_EXPLAIN_MLX5 && !target->device[0];
+	l->device_only = target->life && !target->device[0];
 	*out = l;
 	return 0;
 }
 
 int bf_explain_create(const char *device, uint32_t qpn, uint16_t index, struct bf_explain **out)
 {
-	struct bf_explain_target t = { .kind = BF_EXPLAIN_MLX5, .queue = qpn, .index = index };
+	struct bf_explain_target t = { .kind = BF_EXPLAIN_ROWS, .queue = qpn, .index = index };
 
+	t.life = bf_explain_plain_life();
 	snprintf(t.device, sizeof(t.device), "%s", device ? device : "");
 	return bf_explain_follow(&t, out);
 }

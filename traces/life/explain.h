@@ -14,10 +14,9 @@
 #include "traces/container/trace.h"
 
 enum bf_explain_kind {
-	BF_EXPLAIN_MLX5,       /* a send entry */
+	BF_EXPLAIN_ROWS,       /* an entry of a device, by the rows of its life (traces/device.h) */
 	BF_EXPLAIN_BARRIER,    /* of an SM */
 	BF_EXPLAIN_COMPLETION, /* of a completion queue: the life of what it completes */
-	BF_EXPLAIN_ROWS,       /* an entry of a device that tells its life by rows (traces/device.h) */
 };
 
 struct bf_life;
@@ -29,7 +28,7 @@ struct bf_explain_target {
 	char device[24];            /* "nic0"; empty: the first that has such a thing */
 	uint64_t queue;             /* its number: QPN, CQN, SM, or what the actor's name ends with */
 	/*
-	 * Of an entry: its counter in WQEBBs, which goes on counting where its 16 bits come round. Of a command: its
+	 * Of an entry: its counter in blocks, which goes on counting where that of the device wraps. Of a command: its
 	 * identifier, or its slot. Of a packet: its byte index. Of a barrier: its address. Of a completion: its number
 	 * in its queue, from 0.
 	 */
@@ -79,7 +78,7 @@ struct bf_explain_step {
 struct bf_explain; /* opaque */
 
 /*
- * Follows entry `index` (16-bit WQEBB counter) of queue pair `qpn`; the first time when the counter comes round.
+ * Follows entry `index` (a 16-bit counter of blocks) of queue pair `qpn`; the first one when the counter wraps.
  * Several devices may have a queue pair of that number: `device` ("nic0") says which is meant, NULL the first that is
  * rung for the entry. Free with bf_explain_free(). 0 or -ENOMEM.
  */

@@ -135,6 +135,12 @@ bool bf_life_in_vain(const struct bf_life *life, const struct bf_life_facts *ent
 
 /* ---- which entries ---- */
 
+/* A device's counter: `at` comes before `end`, by less than half of its range. */
+static bool is_below(uint64_t at, uint64_t end, uint64_t wrap)
+{
+	return wrap ? (end - at - 1) % wrap < wrap / 2 : at < end;
+}
+
 /* `at` lies in from..to-1, of a ring that may wrap when `wraps`. */
 static bool covers(uint64_t at, uint64_t from, uint64_t to, bool wraps)
 {
@@ -148,9 +154,9 @@ bool bf_life_is_about(const struct bf_life *life, const struct bf_life_row *row,
 {
 	const uint64_t first = bf_life_u64(row->first, type, fixed), second = bf_life_u64(row->second, type, fixed);
 	const uint32_t of = row->of ? kept_at(life, row->of, strlen(row->of)) : BF_LIFE_KEPT;
-	uint64_t index = row->point > bf_life_named(life) ? entry->name
-			 : life->wrap                     ? entry->index % life->wrap
-							  : entry->index;
+	/* Software counts on where the device's counter wraps. */
+	const uint32_t wrap = row->software && !row->captured ? 0 : life->wrap;
+	uint64_t index = row->point > bf_life_named(life) ? entry->name : wrap ? entry->index % wrap : entry->index;
 
 	if (row->after && entry->points < 1u << bf_life_point(life, row->after))
 		return false;
@@ -162,8 +168,9 @@ bool bf_life_is_about(const struct bf_life *life, const struct bf_life_row *row,
 	case BF_LIFE_COUNT:
 		return index - first < second;
 	case BF_LIFE_RANGE:
-		return covers(index, first, second, life->slots || life->wrap);
+		return covers(index, first, second, life->slots || wrap);
 	case BF_LIFE_BELOW:
+		return is_below(index, first, wrap);
 	case BF_LIFE_UPTO:
 	case BF_LIFE_BEHIND:
 		return index < first;
@@ -183,15 +190,23 @@ bool bf_life_is_about(const struct bf_life *life, const struct bf_life_row *row,
 
 /* ---- what is missing ---- */
 
+static bool speaks_of(const char *says, const char *type)
+{
+	for (const char *c = says; (c = strstr(c, type)) != NULL; c += strlen(type))
+		if (c > says && strchr("[@$#", c[-1]))
+			return true;
+	return false;
+}
+
 bool bf_life_mentions(const struct bf_life *life, const char *type)
 {
-	const size_t len = strlen(type);
-
 	for (const struct bf_life_end *end = life->ends; end && end->name; end++)
-		for (const char *c = end->says; (c = strstr(c, type)) != NULL; c += len)
-			if (c > end->says && strchr("[@$#", c[-1]))
-				return true;
-	return false;
+		if (speaks_of(end->says, type))
+			return true;
+	for (const struct bf_life_row *row = life->rows; row->type; row++)
+		if (row->about && strcmp(row->about, type) == 0)
+			return true;
+	return life->unheard && speaks_of(life->unheard, type);
 }
 
 int bf_life_note_queue(struct bf_life_queue *q, const struct bf_rec_schema *type, const void *fixed, const char *by)
@@ -219,11 +234,11 @@ void bf_life_free_queue(struct bf_life_queue *q)
 		free(q->last[i].fixed);
 }
 
-static const struct bf_life_last *last_of(const struct bf_life_story *s, const char *type, size_t len)
+const struct bf_life_last *bf_life_last_of(const struct bf_life_queue *q, const char *type, size_t len)
 {
-	for (uint32_t i = 0; i < BF_LIFE_KEPT && s->q->last[i].type; i++)
-		if (strncmp(s->q->last[i].type->name, type, len) == 0 && !s->q->last[i].type->name[len])
-			return &s->q->last[i];
+	for (uint32_t i = 0; i < BF_LIFE_KEPT && q->last[i].type; i++)
+		if (strncmp(q->last[i].type->name, type, len) == 0 && !q->last[i].type->name[len])
+			return &q->last[i];
 	return NULL;
 }
 
@@ -231,7 +246,7 @@ static bool number(const void *of, const char *name, struct bf_label_value *out)
 {
 	const struct bf_life_story *s = of;
 	const size_t len = strcspn(name, ".");
-	const struct bf_life_last *last = last_of(s, name, len);
+	const struct bf_life_last *last = bf_life_last_of(s->q, name, len);
 	const uint32_t at = kept_at(s->q->life, name, len);
 
 	if (strcmp(name, "index") == 0 || (s->q->life->slot && strcmp(name, s->q->life->slot) == 0))
@@ -244,6 +259,8 @@ static bool number(const void *of, const char *name, struct bf_label_value *out)
 		out->value = s->entry->from < s->entry->to ? s->entry->to : s->entry->index + 1;
 	else if (strcmp(name, "early") == 0)
 		out->value = s->entry->early;
+	else if (strcmp(name, "tail") == 0)
+		out->value = s->tail;
 	else if (s->before && strcmp(name, "before") == 0)
 		out->value = s->before->index;
 	else if (s->before && len == 6 && strncmp(name, "before.", 7) == 0)
@@ -262,7 +279,7 @@ static bool number(const void *of, const char *name, struct bf_label_value *out)
 static const char *thread(const void *of, const char *name)
 {
 	const struct bf_life_story *s = of;
-	const struct bf_life_last *last = last_of(s, name, strlen(name));
+	const struct bf_life_last *last = bf_life_last_of(s->q, name, strlen(name));
 
 	if (s->before && strcmp(name, "before") == 0)
 		return s->before_by;

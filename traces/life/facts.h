@@ -37,6 +37,7 @@ struct bf_life_story {
 	const struct bf_life_facts *entry;
 	const char *(*who)(const void *of, uint32_t point);
 	const void *of;
+	uint32_t tail; /* bytes behind the record, $tail */
 	/* The first entry of the queue that has not come as far, and who began it; NULL: none. */
 	const struct bf_life_facts *before;
 	const char *before_by;
@@ -66,6 +67,8 @@ void bf_life_note(const struct bf_life *life, const struct bf_life_row *row, str
 bool bf_life_mentions(const struct bf_life *life, const char *type);
 /* The record, of a type that is mentioned, is about the queue. 0 or -ENOMEM. */
 int bf_life_note_queue(struct bf_life_queue *q, const struct bf_rec_schema *type, const void *fixed, const char *by);
+/* The last one of the type that the first `len` characters name; NULL. */
+const struct bf_life_last *bf_life_last_of(const struct bf_life_queue *q, const char *type, size_t len);
 void bf_life_free_queue(struct bf_life_queue *q);
 
 /* What the entry has under a name that rows keep; 0: nothing. */

@@ -92,7 +92,8 @@ static const char *take_bits(const char *c, struct bf_label_value *v)
 	return end + 1;
 }
 
-/* The value at `c` with all that is added to it; where it ends. Unknown names leave 0 and no field. */
+/* The value at `c` with all that is added to it, and of that some bits; where it ends. Unknown names leave 0 and no
+ * field. */
 static const char *take_value(const struct bf_label_scope *s, const char *c, struct bf_label_value *v, bool *known)
 {
 	const char *end = take_operand(s, c, v), *next;
@@ -116,7 +117,7 @@ static const char *take_value(const struct bf_label_scope *s, const char *c, str
 								   : 0 };
 		c = next;
 	}
-	return c;
+	return take_bits(c, v);
 }
 
 static void put_value(struct text *t, const struct bf_label_value *v, bool hex)

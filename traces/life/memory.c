@@ -5,9 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "models/mlx5/prm.h"
+#include "sim/bytes.h"
+#include "traces/device.h"
 #include "traces/life/explain_internal.h"
-#include "traces/rules/mlx5/mlx5.h"
+#include "traces/rules/rule.h"
 
 #define STORES 64u      /* of one thing that are followed */
 #define BYTES_MAX 4096u /* of a range */
@@ -54,33 +55,41 @@ static void add_range(struct memory *m, const char *name, uint64_t va, uint64_t 
 	};
 }
 
-/* Where the ring and the doorbell record of a queue pair lie, by what was stored there. */
-static int find_mlx5(struct memory *m, struct bf_trace *t, struct bf_error *err)
+/* The rules that know where entries of this life lie; NULL: its records tell. */
+static const struct bf_rule_family *family_of(const struct bf_life *life)
 {
-	static const char *const only[] = { "MLX5-ENTRY-ORDER", "MLX5-DBREC-ORDER" };
-	const struct bf_rules_opts opts = { .only = only, .nonly = BF_ARRAY_LEN(only) };
+	const struct bf_device *d;
+
+	for (uint32_t i = 0; (d = bf_device_at(i)) != NULL; i++)
+		for (const struct bf_life *const *own = d->lives; own && *own; own++)
+			for (const struct bf_rule_family *const *f = d->families; *own == life && f && *f; f++)
+				if ((*f)->memory)
+					return *f;
+	return NULL;
+}
+
+/* By what was stored there, as rules know it at the end of the stream. */
+static int find_by_rules(struct memory *m, const struct bf_rule_family *family, struct bf_trace *t,
+			 struct bf_error *err)
+{
+	struct bf_rules_opts opts = { .only = family->memory_rules };
 	const struct bf_explain *l = m->l;
+	struct bf_rule_memory at;
 	struct bf_rule_queue *queue;
 	struct bf_rules *r;
-	int rc = bf_rules_create(&opts, &r, err);
+	int rc;
 
+	while (family->memory_rules[opts.nonly])
+		opts.nonly++;
+	rc = bf_rules_create(&opts, &r, err);
 	if (rc)
 		return rc;
 	rc = bf_trace_seek_time(t, 0);
 	if (!rc)
 		rc = bf_rules_trace(r, t, err);
-	queue = l->pe >= 0 ? bf_rule_queue(r, &bf_rules_mlx5, (uint32_t)l->pe, l->qpn, false) : NULL;
-	if (queue && bf_mlx5_of(queue)->ring) {
-		const struct bf_ring *ring = bf_mlx5_of(queue)->ring;
-		const uint32_t depth = ring->entries;
-		const uint64_t blocks = l->blocks && l->blocks <= 16 ? l->blocks : 1;
-
-		if (depth)
-			add_range(m, "the entry", ring->va + l->target.index % depth * BF_MLX5_WQEBB,
-				  blocks * BF_MLX5_WQEBB, false);
-	}
-	if (queue && bf_mlx5_of(queue)->dbrec_ring)
-		add_range(m, "the doorbell record", bf_mlx5_of(queue)->dbrec_ring->va + 4, 4, true);
+	queue = l->pe >= 0 ? bf_rule_queue(r, family, (uint32_t)l->pe, l->target.queue, false) : NULL;
+	for (unsigned n = 0; queue && family->memory(queue, l->target.index, l->entry_len, n, &at); n++)
+		add_range(m, at.name, at.va, at.len, at.value);
 	bf_rules_destroy(r);
 	return rc == -EBADMSG ? 0 : rc;
 }
@@ -145,7 +154,7 @@ static bool tells_of(const struct bf_explain *l, const struct bf_trace_record *r
 {
 	const uint16_t value = rec->tail_len >= 4 ? bf_get_be16(rec->tail + 2) : 0;
 
-	return (int16_t)(value - l->index) >= 0;
+	return (int16_t)(value - (uint16_t)l->target.index) >= 0;
 }
 
 static void on_store(struct memory *m, const struct bf_trace_record *rec, const char *actor)
@@ -278,6 +287,7 @@ static bool is_at_once(const struct bf_trace *t)
 
 int bf_explain_memory(struct bf_explain *l, struct bf_trace *t, struct bf_error *err)
 {
+	const struct bf_rule_family *family = l->target.life ? family_of(l->target.life) : NULL;
 	struct memory *m = calloc(1, sizeof(*m));
 	struct bf_trace_record rec;
 	bool buffered = false, stored;
@@ -289,8 +299,8 @@ int bf_explain_memory(struct bf_explain *l, struct bf_trace *t, struct bf_error 
 	m->l = l;
 	snprintf(name, sizeof(name), "the %.24s",
 		 l->target.life && l->target.life->bytes ? l->target.life->bytes : bf_explain_thing(&l->target));
-	if (l->target.kind == BF_EXPLAIN_MLX5)
-		rc = find_mlx5(m, t, err);
+	if (family)
+		rc = find_by_rules(m, family, t, err);
 	else
 		add_range(m, l->target.life ? name : "the entry", l->entry_va, l->entry_len, false);
 	if (!rc && m->nranges)

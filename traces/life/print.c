@@ -104,14 +104,24 @@ static unsigned who_width(const struct bf_explain_step *s, size_t n)
 	return width;
 }
 
-/* Whoever asks for a queue pair that is not there wants to know which are. */
-static void print_others(const struct bf_explain *l, FILE *out)
+/* Nothing is known of the entry, but perhaps of others. */
+static void print_nothing(const struct bf_explain *l, FILE *out)
 {
-	fprintf(out, "  nothing is known of it: these records have no doorbell for its queue pair%s",
+	const struct bf_life_story story = { .q = &l->queue, .entry = &l->facts };
+	const char *unheard = l->target.life ? l->target.life->unheard : NULL;
+	char text[160] = "";
+
+	if (unheard)
+		bf_life_say(&story, NULL, NULL, 0, unheard, text, sizeof(text));
+	if (text[0]) {
+		fprintf(out, "  %s\n", text);
+		return;
+	}
+	fprintf(out, "  nothing is known of it: no record is about it%s",
 		l->nothers ? "; there are doorbells for" : "\n");
 	for (uint32_t i = 0; i < l->nothers; i++)
 		if (i < BF_EXPLAIN_OTHERS)
-			fprintf(out, "%s 0x%" PRIx32 "%s", i ? "," : "", l->others[i], i + 1 == l->nothers ? "\n" : "");
+			fprintf(out, "%s 0x%" PRIx64 "%s", i ? "," : "", l->others[i], i + 1 == l->nothers ? "\n" : "");
 		else
 			fprintf(out, " and others\n");
 }
@@ -124,13 +134,7 @@ void bf_explain_print(const struct bf_explain *l, FILE *out)
 	const struct bf_explain_step *s = bf_explain_steps(l, &n);
 
 	if (n == 0) {
-		if (l->has_producer)
-			fprintf(out, "  no doorbell covers it: the doorbell record said %u when it was last read\n",
-				l->producer);
-		else if (l->target.kind == BF_EXPLAIN_MLX5)
-			print_others(l, out);
-		else
-			fprintf(out, "  nothing is known of it: no record is about it\n");
+		print_nothing(l, out);
 		return;
 	}
 	width = who_width(s, n);

@@ -405,7 +405,7 @@ static void add_row(struct type *k, const struct bf_life *life, uint32_t number,
 {
 	const struct bf_rec_schema *schema = k->schema;
 
-	if (k->nrows == BF_ARRAY_LEN(k->rows) || row->role != BF_LIFE_POINT)
+	if (k->nrows == BF_ARRAY_LEN(k->rows) || row->role != BF_LIFE_POINT || row->story)
 		return;
 	k->rows[k->nrows].life = life;
 	k->rows[k->nrows].number = number;

@@ -29,7 +29,7 @@ uint32_t bf_stuck_life_find(const char *type, struct bf_stuck_move moves[BF_STUC
 	for (uint32_t i = 0; (d = bf_device_at(i)) != NULL; i++)
 		for (const struct bf_life *const *life = d->lives; life && *life; life++, kind++)
 			for (const struct bf_life_row *row = (*life)->rows; is_told(*life) && row->type; row++)
-				if (strcmp(row->type, type) == 0 && n < BF_STUCK_MOVES)
+				if (!row->story && strcmp(row->type, type) == 0 && n < BF_STUCK_MOVES)
 					moves[n++] = (struct bf_stuck_move){ *life, row, kind, is_noted(*life, row) };
 	return n;
 }

@@ -37,7 +37,6 @@ static const struct kind_name {
 	enum bf_explain_kind kind;
 	uint64_t max_queue;
 } kinds[] = {
-	{ "qp", BF_EXPLAIN_MLX5, 0xffffff },
 	{ "sm", BF_EXPLAIN_BARRIER, 0xffff },
 	{ "cq", BF_EXPLAIN_COMPLETION, 0xffffff },
 };
@@ -76,6 +75,12 @@ static bool parse_index(const char *at, struct bf_explain_target *out)
 }
 
 /* "r1:7": by the prefixes of all devices' lives. */
+/* Queues whose numbers are hexadecimal have 24 bits of them. */
+static uint64_t max_queue(const struct bf_life *life)
+{
+	return life->queue ? 0xffffff : life->id ? 0xffff : UINT32_MAX;
+}
+
 static bool parse_life(const char *queue, const char *colon, struct bf_explain_target *out)
 {
 	const struct bf_device *d;
@@ -87,26 +92,38 @@ static bool parse_life(const char *queue, const char *colon, struct bf_explain_t
 
 			out->life = *life;
 			if ((*life)->prefix && literal(&at, (*life)->prefix) &&
-			    number(&at, (*life)->id ? 0xffff : UINT32_MAX, &out->queue))
+			    number(&at, max_queue(*life), &out->queue))
 				return at == colon && parse_index(colon + 1, out);
 		}
 	return false;
+}
+
+const struct bf_life *bf_explain_plain_life(void)
+{
+	const struct bf_device *d;
+
+	for (uint32_t i = 0; (d = bf_device_at(i)) != NULL; i++)
+		for (const struct bf_life *const *life = d->lives; life && *life; life++)
+			if ((*life)->queue)
+				return *life;
+	return NULL;
 }
 
 bool bf_explain_parse(const char *text, struct bf_explain_target *out)
 {
 	const char *colon = strchr(text, ':'), *dot = colon, *at = text;
 
-	*out = (struct bf_explain_target){ .kind = BF_EXPLAIN_MLX5 };
+	*out = (struct bf_explain_target){ .kind = BF_EXPLAIN_ROWS, .life = bf_explain_plain_life() };
 	if (!colon)
 		return false;
-	if (number(&at, 0xffffff, &out->queue))
+	if (out->life && number(&at, max_queue(out->life), &out->queue))
 		return at == colon && parse_index(colon + 1, out);
 	while (dot > text && *dot != '.')
 		dot--;
 	if (dot == text || (size_t)(dot - text) >= sizeof(out->device))
 		return false;
 	snprintf(out->device, sizeof(out->device), "%.*s", (int)(dot - text), text);
+	out->life = NULL;
 	for (size_t i = 0; i < BF_ARRAY_LEN(kinds); i++) {
 		at = dot + 1;
 		out->kind = kinds[i].kind;
@@ -118,14 +135,9 @@ bool bf_explain_parse(const char *text, struct bf_explain_target *out)
 
 const char *bf_explain_thing(const struct bf_explain_target *t)
 {
-	static const char *const things[] = {
-		[BF_EXPLAIN_MLX5] = "entry",
-		[BF_EXPLAIN_BARRIER] = "barrier",
-		[BF_EXPLAIN_COMPLETION] = "entry",
-		[BF_EXPLAIN_ROWS] = "entry",
-	};
-
-	return t->life && t->life->entry ? t->life->entry : things[t->kind];
+	if (t->kind == BF_EXPLAIN_BARRIER)
+		return "barrier";
+	return t->life && t->life->entry ? t->life->entry : "entry";
 }
 
 const char *bf_explain_target_text(const struct bf_explain_target *t, char *buf, size_t cap)
@@ -138,6 +150,12 @@ const char *bf_explain_target_text(const struct bf_explain_target *t, char *buf,
 		snprintf(nth, sizeof(nth), "#%" PRIu32, t->nth);
 	switch (t->kind) {
 	case BF_EXPLAIN_ROWS:
+	default:
+		if (t->life->queue) {
+			snprintf(buf, cap, "%s%s%s0x%" PRIx64 ":%" PRIu64, device, dot, *device ? t->life->prefix : "",
+				 t->queue, t->index);
+			break;
+		}
 		snprintf(buf, cap,
 			 t->life->hex ? "%s%s%s%" PRIu64 ":%s%s0x%" PRIx64 "%s" : "%s%s%s%" PRIu64 ":%s%s%" PRIu64 "%s",
 			 device, dot, t->life->prefix, t->queue, word ? word : "", word ? "=" : "", t->index, nth);
@@ -147,10 +165,6 @@ const char *bf_explain_target_text(const struct bf_explain_target *t, char *buf,
 		break;
 	case BF_EXPLAIN_COMPLETION:
 		snprintf(buf, cap, "%s%scq0x%" PRIx64 ":#%" PRIu64, device, dot, t->queue, t->index);
-		break;
-	case BF_EXPLAIN_MLX5:
-	default:
-		snprintf(buf, cap, "%s%s0x%" PRIx64 ":%" PRIu64, device, *device ? ".qp" : "", t->queue, t->index);
 		break;
 	}
 	return buf;
@@ -191,41 +205,55 @@ static uint64_t field(const struct bf_trace_record *rec, const char *name)
 	return bf_life_u64(name, rec->type, rec->fixed);
 }
 
-static void found_mlx5(struct search *s, const struct bf_trace_record *rec)
+/* The device has read an entry: a lap of its queue's counter goes on, or another use of a name begins. */
+static int note_read(struct search *s, const struct bf_trace_record *rec, const struct bf_life *life,
+		     const struct bf_life_row *row)
 {
-	const uint64_t qpn = field(rec, "qpn"), at = place_of(s, NULL, qpn, 0);
-	const uint16_t back = (uint16_t)(at - field(rec, "index"));
+	const uint64_t queue = field(rec, row->queue);
+	const uint64_t name = field(rec, row->entries == BF_LIFE_NAMED ? row->second : row->first);
+	const uint64_t at = place_of(s, life, queue, life->wrap ? 0 : name);
 
-	/* Not beyond what has been fetched: the counter tells the rest. */
-	s->found = (struct bf_explain_target){ .kind = BF_EXPLAIN_MLX5, .queue = qpn };
-	s->found.index = back <= at ? at - back : field(rec, "index");
-	s->done = true;
+	if (row->entries == BF_LIFE_NAMED)
+		return set_place(s, life, queue, name, at + 1);
+	if (row->entries == BF_LIFE_SLOTS && !row->software && row->role == BF_LIFE_POINT && life->wrap)
+		return set_place(s, life, queue, 0, at + (name - at) % life->wrap);
+	return 0;
 }
 
-/* By the rows of a life whose entries have names. 0, or -ENOMEM. */
+/* The number of a completion, from 0: it says so itself, or they are counted. */
+static bool is_wanted(struct search *s, const struct bf_trace_record *rec, const struct bf_life *life,
+		      const struct bf_life_row *row)
+{
+	if (!row->answers || field(rec, row->answers) != s->want->queue || !bf_life_holds(row, rec->type, rec->fixed))
+		return false;
+	return (life->count ? field(rec, life->count) : s->count++) == s->want->index;
+}
+
+/* By the rows of a life whose completions have numbers. 0, or -ENOMEM. */
 static int look_by_rows(struct search *s, const struct bf_trace_record *rec, const struct bf_life *life)
 {
 	int rc = 0;
 
 	for (const struct bf_life_row *row = life->rows; row->type && !rc && !s->done; row++) {
-		const uint64_t queue = field(rec, row->queue);
+		const uint64_t queue = field(rec, row->queue), name = field(rec, row->first);
 
 		if (strcmp(row->type, rec->type->name) != 0)
 			continue;
-		if (row->entries == BF_LIFE_NAMED) {
-			const uint64_t name = field(rec, row->second);
+		rc = note_read(s, rec, life, row);
+		if (rc || !is_wanted(s, rec, life, row))
+			continue;
+		s->found = (struct bf_explain_target){ .kind = BF_EXPLAIN_ROWS, .life = life, .queue = queue };
+		if (life->wrap) {
+			/* Not beyond what has been fetched: the counter tells the rest. */
+			const uint64_t at = place_of(s, life, queue, 0), back = (at - name) % life->wrap;
 
-			rc = set_place(s, life, queue, name, place_of(s, life, queue, name) + 1);
-		} else if (row->answers && field(rec, row->answers) == s->want->queue && s->count++ == s->want->index) {
-			const uint64_t name = field(rec, row->first);
-
-			s->found = (struct bf_explain_target){ .kind = BF_EXPLAIN_ROWS,
-							       .life = life,
-							       .queue = queue,
-							       .index = name,
-							       .nth = (uint32_t)place_of(s, life, queue, name) };
-			s->done = true;
+			s->found.index = back <= at ? at - back : name;
+			s->found.nth = 1;
+		} else {
+			s->found.index = name;
+			s->found.nth = (uint32_t)place_of(s, life, queue, name);
 		}
+		s->done = true;
 	}
 	return rc;
 }
@@ -238,17 +266,9 @@ static int look_at(struct search *s, const struct bf_trace_record *rec, const ch
 
 	if (!of_device(s, actor))
 		return 0;
-	if (strcmp(rec->type->name, "wqe_fetch") == 0) {
-		const uint64_t at = place_of(s, NULL, field(rec, "qpn"), 0);
-
-		rc = set_place(s, NULL, field(rec, "qpn"), 0, at + (uint16_t)(field(rec, "index") - at));
-	} else if (strcmp(rec->type->name, "cqe") == 0) {
-		if (field(rec, "cqn") == s->want->queue && field(rec, "count") == s->want->index)
-			found_mlx5(s, rec);
-	}
 	for (uint32_t i = 0; !rc && (d = bf_device_at(i)) != NULL; i++)
 		for (const struct bf_life *const *life = d->lives; !rc && life && *life; life++)
-			if ((*life)->id)
+			if ((*life)->id || (*life)->count)
 				rc = look_by_rows(s, rec, *life);
 	if (s->done)
 		bf_explain_device_name(actor, s->found.device, sizeof(s->found.device));
@@ -267,7 +287,7 @@ int bf_explain_resolve(const struct bf_explain_target *want, struct bf_trace *t,
 		rc = look_at(&s, &rec, bf_trace_actor_name(t, rec.actor));
 	bf_number_map_free(&s.places);
 	if (!rc && !s.done)
-		return bf_fail(err, -ENOENT, "the trace has no completion %s",
+		return bf_fail(err, -ENOENT, "the trace has no completion %s of an entry that it tells the life of",
 			       bf_explain_target_text(want, text, sizeof(text)));
 	*out = s.found;
 	return rc ? bf_fail(err, rc, "completions could not be looked up") : 0;

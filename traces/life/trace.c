@@ -23,25 +23,6 @@ static int read_once(const struct bf_explain_target *target, bool device_only, s
 	return rc;
 }
 
-/* What a stream without these records leaves open. */
-static const struct lack {
-	enum bf_explain_kind kind;
-	const char *types; /* separated by blanks; all of them are missing */
-	uint32_t class_;   /* nothing else of this class is there either, so it was not recorded */
-	const char *after; /* they come only behind this one; NULL: no condition */
-	const char *what;
-} lacks[] = {
-	{ BF_EXPLAIN_MLX5, "ibgda_reserve ibgda_build ibgda_publish", BF_CLASS_DRIVER, NULL,
-	  "who reserved, built and published it" },
-	{ BF_EXPLAIN_MLX5, "store store_visible", BF_CLASS_MEM, NULL,
-	  "when its bytes were stored, and whether they were visible in time" },
-	{ BF_EXPLAIN_MLX5, "dma_read", BF_CLASS_DMA, "wqe_fetch", "when the device read its bytes" },
-	{ BF_EXPLAIN_MLX5, "doorbell dbrec wqe_fetch", BF_CLASS_QUEUE, NULL, "what reached the device" },
-	{ BF_EXPLAIN_MLX5, "packet", BF_CLASS_NET, "wqe_start", "which packets were sent for it" },
-	{ BF_EXPLAIN_ROWS, "store store_visible", BF_CLASS_MEM, NULL,
-	  "when its bytes were stored, and whether they were visible in time" },
-};
-
 /* A class that is in the stream by more than captured events. */
 static bool has_class(const struct bf_trace *t, uint32_t class_)
 {
@@ -66,19 +47,48 @@ static void note_rows(struct bf_explain *l, const struct bf_trace *t, bool softw
 			 "what %s did: the trace has no records %.110s", software ? "its driver" : "the device", types);
 }
 
+/* `what` is not known: nothing of this class is there. */
+static void note_class(struct bf_explain *l, const struct bf_trace *t, uint32_t class_, const char *what,
+		       const char *types)
+{
+	if (!has_class(t, class_) && l->nunknown < BF_ARRAY_LEN(l->unknown))
+		snprintf(l->unknown[l->nunknown++], sizeof(l->unknown[0]), "%s: the trace has no records %s", what,
+			 types);
+}
+
+/* The stream has a record of a row for which `is` holds. */
+static bool has_row(const struct bf_trace *t, const struct bf_life *life, bool (*is)(const struct bf_life_row *row))
+{
+	for (const struct bf_life_row *row = life->rows; row->type; row++)
+		if (is(row) && bf_trace_type(t, row->type))
+			return true;
+	return false;
+}
+
+static bool is_sent(const struct bf_life_row *row)
+{
+	return row->npsn != NULL;
+}
+
+static bool is_read(const struct bf_life_row *row)
+{
+	return !row->software && row->role == BF_LIFE_POINT && (row->reads || row->bytes);
+}
+
 void bf_explain_note_types(struct bf_explain *l, struct bf_trace *t)
 {
-	if (l->target.life) {
-		note_rows(l, t, true);
-		note_rows(l, t, false);
-	}
-	for (size_t i = 0; i < BF_ARRAY_LEN(lacks) && l->nunknown < BF_ARRAY_LEN(l->unknown); i++) {
-		const struct lack *k = &lacks[i];
+	const struct bf_life *life = l->target.life;
 
-		if (k->kind == l->target.kind && !has_class(t, k->class_) && (!k->after || bf_trace_type(t, k->after)))
-			snprintf(l->unknown[l->nunknown++], sizeof(l->unknown[0]), "%s: the trace has no records %s",
-				 k->what, k->types);
-	}
+	if (!life)
+		return;
+	note_rows(l, t, true);
+	note_class(l, t, BF_CLASS_MEM, "when its bytes were stored, and whether they were visible in time",
+		   "store store_visible");
+	if (has_row(t, life, is_read))
+		note_class(l, t, BF_CLASS_DMA, "when the device read its bytes", "dma_read");
+	note_rows(l, t, false);
+	if (has_row(t, life, is_sent))
+		note_class(l, t, BF_CLASS_NET, "which packets were sent for it", "packet");
 }
 
 int bf_explain_trace(const struct bf_explain_target *target, struct bf_trace *t, struct bf_explain **out,

@@ -131,6 +131,12 @@ struct bf_rule {
 };
 
 /* Rules with common facts. */
+struct bf_rule_memory {
+	const char *name;
+	uint64_t va, len;
+	bool value; /* it holds a number of four bytes, big-endian, which says how far the queue goes */
+};
+
 struct bf_rule_family {
 	const char *name;
 	uint32_t classes;                   /* BF_CLASS_* of the records that it looks at */
@@ -142,6 +148,13 @@ struct bf_rule_family {
 	bool (*left)(const void *queue_facts); /* nobody waits for what it was given: no end_queue(). May be NULL */
 	void (*forget)(void *queue_facts);     /* a queue's facts are about to be freed; may be NULL */
 	void (*forget_run)(void *run);         /* the run's facts are; may be NULL */
+	/*
+	 * Where entry `index` of `bytes` bytes lies, and what else is about it: one to a call, `n` from 0. False: there
+	 * are no more. For that the rules `memory_rules` must be on. NULL: records tell, or nobody knows.
+	 */
+	bool (*memory)(const struct bf_rule_queue *q, uint64_t index, uint64_t bytes, unsigned n,
+		       struct bf_rule_memory *out);
+	const char *const *memory_rules; /* ends with NULL */
 };
 /* The families of all devices (traces/device.h), in their order. NULL past the last. */
 const struct bf_rule_family *bf_rule_family_at(uint32_t i);

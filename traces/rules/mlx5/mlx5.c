@@ -676,6 +676,26 @@ static const uint16_t records[] = {
 	0,
 };
 
+/* Where an entry and the record that announces it lie, by what was stored there. */
+static bool memory(const struct bf_rule_queue *queue, uint64_t index, uint64_t bytes, unsigned n,
+		   struct bf_rule_memory *out)
+{
+	const struct bf_mlx5_queue *q = bf_rule_facts(queue);
+
+	*out = (struct bf_rule_memory){ .name = "the entry" };
+	if (n == 0 && q->ring && q->ring->entries) {
+		out->va = q->ring->va + index % q->ring->entries * BF_MLX5_WQEBB;
+		out->len = bytes >= BF_MLX5_WQEBB && bytes <= 16ull * BF_MLX5_WQEBB ? bytes : BF_MLX5_WQEBB;
+	} else if (n == 1 && q->dbrec_ring) {
+		*out = (struct bf_rule_memory){
+			.name = "the doorbell record", .va = q->dbrec_ring->va + 4, .len = 4, .value = true
+		};
+	}
+	return n < 2;
+}
+
+static const char *const memory_rules[] = { "MLX5-ENTRY-ORDER", "MLX5-DBREC-ORDER", NULL };
+
 const struct bf_rule_family bf_rules_mlx5 = {
 	.name = "mlx5",
 	.classes = BF_CLASS_AGENT | BF_CLASS_MEM | BF_CLASS_MMIO | BF_CLASS_DMA | BF_CLASS_QUEUE | BF_CLASS_FAULT |
@@ -689,4 +709,6 @@ const struct bf_rule_family bf_rules_mlx5 = {
 	.left = left,
 	.forget = forget,
 	.forget_run = forget_run,
+	.memory = memory,
+	.memory_rules = memory_rules,
 };
