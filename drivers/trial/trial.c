@@ -132,6 +132,8 @@ static int open_rules(struct bf_trial *t, struct bf_suppressions **accepted, str
 			rc = bf_suppress_text(*accepted, t->spec->accept, "accept", &t->err);
 	}
 	opts.suppress = *accepted;
+	/* Under gpu only GPUs are weak (drivers/backend). */
+	opts.processors_keep_order = t->choice->ordering == BF_ORDER_TSO || t->choice->ordering == BF_ORDER_GPU;
 	if (!rc)
 		rc = bf_rules_create(&opts, rules, &t->err);
 	return rc ? machine_failed(t, rc, "rules") : 0;

@@ -42,9 +42,9 @@ static const struct bf_timeline_row timeline[] = {
 	{ .type = NULL },
 };
 
-extern const struct bf_rule_family bf_rules_machine;
+extern const struct bf_rule_family bf_rules_machine, bf_rules_order;
 
-static const struct bf_rule_family *const families[] = { &bf_rules_machine, NULL };
+static const struct bf_rule_family *const families[] = { &bf_rules_machine, &bf_rules_order, NULL };
 
 extern const struct bf_device bf_device_machine;
 const struct bf_device bf_device_machine = {

@@ -237,6 +237,7 @@ int bf_rules_create(const struct bf_rules_opts *opts, struct bf_rules **out, str
 	r->sink =
 	    (struct bf_sink){ .declare_type = declare_type, .declare_actor = declare_actor, .write = bf_rules_write };
 	r->suppress = opts ? opts->suppress : NULL;
+	r->processors_keep_order = opts && opts->processors_keep_order;
 	for (uint32_t t = 0; t < BF_RECORD_TYPES; t++)
 		r->take[t] = bf_rules_take_first;
 	rc = set_up(r, opts);
@@ -418,6 +419,11 @@ static int declare_actor(struct bf_sink *sink, uint32_t actor, const char *kind,
 	a->queue = queue ? strtoul(queue + 2, NULL, 10) : 0;
 	a->is_queue = strcmp(kind, "queue") == 0;
 	return 0;
+}
+
+bool bf_rules_processors_keep_order(const struct bf_rules *r)
+{
+	return r->processors_keep_order;
 }
 
 const char *bf_rule_actor(const struct bf_rules *r, uint32_t actor)

@@ -90,6 +90,7 @@ struct bf_rules {
 	uint32_t nfindings, nwatched, problems;
 	bool finished;
 	bool stale;       /* some listeners are */
+	bool processors_keep_order;
 	uint16_t noticed; /* by facts, in the record at hand */
 	int status;
 	uint64_t now_ps, records;

@@ -217,6 +217,9 @@ const char *bf_rule_actor(const struct bf_rules *r, uint32_t actor);
 /* The name of a queue: the device's, or "queue N of PE M" before the device has said anything. */
 const char *bf_rule_queue_name(const struct bf_rules *r, const struct bf_rule_queue *q);
 
+/* struct bf_rules_opts has it. */
+bool bf_rules_processors_keep_order(const struct bf_rules *r);
+
 /* Stores that are not visible yet; stores.h. */
 struct bf_stores *bf_rule_stores(struct bf_rules *r);
 

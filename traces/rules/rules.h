@@ -84,6 +84,8 @@ struct bf_rules_opts {
 	uint32_t nonly;
 	const char *families; /* names between blanks, "mlx5 ll": no rule of another one; NULL: all families */
 	const struct bf_suppressions *suppress; /* may be NULL; borrowed */
+	/* Processors of the run show stores in order, as x86 does: a fence that is missing there is no mistake. */
+	bool processors_keep_order;
 };
 
 /* -ENOENT for an unknown id, -ENOMEM; `err` says which. `opts` may be NULL. Free with bf_rules_destroy(). */

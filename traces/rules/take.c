@@ -174,7 +174,7 @@ static int take_store(struct bf_sink *sink, const struct bf_rec_schema *type, co
 	struct bf_seen e;
 
 	begin(r, type, head, fixed, tail, BF_SEEN_store, &e);
-	e.store = (struct bf_seen_store){ .va = s->va, .seq = s->seq, .len = s->len };
+	e.store = (struct bf_seen_store){ .va = s->va, .seq = s->seq, .len = s->len, .sem = s->sem, .scope = s->scope };
 	issue(r, &e, s->seq, s->va);
 	hand_out(r, &r->listeners[BF_SEEN_store], &e);
 	return done(r);

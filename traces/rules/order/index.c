@@ -1,0 +1,47 @@
+#include "traces/rules/order/order.h"
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_order_race *race = bf_order_race(r->facts);
+	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r->rules), race->store.va);
+	struct bf_finding *f = bf_rule_find(r, e, ring ? ring->queue : NULL);
+
+	if (!f)
+		return;
+	bf_finding_since(f, race->store.at_ps, race->store.record);
+	bf_order_say_store(r, f, race);
+	bf_finding_say(
+	    f,
+	    " and 0x%llx, which %s reads to learn how far it may go, %s; a doorbell of earlier was not known to be "
+	    "served then, so the device could have read the second for that one, before the first was there. A "
+	    "fence of %s scope between the two stores would have ordered them",
+	    (unsigned long long)race->index.va, bf_rule_actor(r->rules, e->actor),
+	    bf_order_when(race->index.at_ps, race->index.record).text,
+	    !race->by->block ? "any"
+	    : race->vram     ? "GPU"
+			     : "system");
+}
+
+const struct bf_rule bf_rule_order_index = {
+	.about = {
+		.id = "ORDER-INDEX",
+		.family = "order",
+		.title = "an index in memory could be seen before what it announces",
+		.severity = BF_SEVERITY_WARNING,
+		.hardware = "A device that finds its index in memory reads it for each doorbell that arrives, and goes as far as "
+			    "it says. A fence before the next doorbell does not help what an earlier doorbell finds.",
+		.wrong = "Nothing but the doorbell orders the entry. The index, which was stored without a fence between, could "
+			 "have been read on behalf of a doorbell of earlier, and the entry fetched before it was written.",
+		.fix = "A fence that reaches the device between the last store into the entry and the index.",
+		.sources = "mlx5 PRM, Posting a Work Request; NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests; PTX ISA, "
+			   "Memory Consistency Model, Causality order; docs/memory-model.md",
+		.example = "run ibgda-put --messages 4 --batch 1 --ordering sc --bug no-wqe-fence",
+		.twin = "run ibgda-put --messages 4 --batch 1 --ordering sc",
+	},
+	.rank = BF_RANK_LUCK + 5,
+	.records = BF_SEES(dma_read),
+	.when = BF_ORDER_UNORDERED_INDEX,
+	.whens = 1,
+	.needs = BF_SEES(store),
+	.on = on,
+};
