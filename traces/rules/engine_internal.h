@@ -89,7 +89,7 @@ struct bf_rules {
 	struct bf_finding **findings;
 	uint32_t nfindings, nwatched, problems;
 	bool finished;
-	bool stale;       /* some listeners are */
+	bool stale; /* some listeners are */
 	bool processors_keep_order;
 	uint16_t noticed; /* by facts, in the record at hand */
 	int status;

@@ -30,7 +30,7 @@ const struct bf_rule bf_rule_order_doorbell = {
 			 "this run; if it does not, the device finds the old index and nobody rings again.",
 		.fix = "A fence that reaches the device between the index and the doorbell, or a doorbell with release "
 		       "semantics.",
-		.sources = "PTX ISA, Memory Consistency Model, Causality order; mlx5 PRM, Ringing Doorbell; docs/memory-model.md",
+		.sources = "PTX ISA, Memory Consistency Model, Causality order; NVIDIA/nvshmem ibgda_device.cuh ibgda_post_send; docs/memory-model.md",
 		.example = "run ibgda-put --messages 1 --ordering sc --bug no-dbrec-fence",
 		.twin = "run ibgda-put --messages 1 --ordering sc",
 	},

@@ -33,7 +33,7 @@ const struct bf_rule bf_rule_order_index = {
 		.wrong = "Nothing but the doorbell orders the entry. The index, which was stored without a fence between, could "
 			 "have been read on behalf of a doorbell of earlier, and the entry fetched before it was written.",
 		.fix = "A fence that reaches the device between the last store into the entry and the index.",
-		.sources = "mlx5 PRM, Posting a Work Request; NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests; PTX ISA, "
+		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests; PTX ISA, "
 			   "Memory Consistency Model, Causality order; docs/memory-model.md",
 		.example = "run ibgda-put --messages 4 --batch 1 --ordering sc --bug no-wqe-fence",
 		.twin = "run ibgda-put --messages 4 --batch 1 --ordering sc",

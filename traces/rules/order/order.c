@@ -74,7 +74,7 @@ struct bf_order {
 	uint64_t reads;                                 /* of records, by devices */
 	uint64_t wanted;                                /* so many are enough for the doorbells that have arrived */
 	uint32_t under_way;                             /* doorbells that have not */
-	bool barriers; /* threads meet at an mbarrier, whose records do not name them: blocks are taken for ordered */
+	bool barriers; /* threads may meet where no record names them: blocks are taken for ordered */
 	bool gave_up;
 	struct bf_order_race race;
 };
@@ -148,6 +148,8 @@ static uint32_t new_thread(struct bf_order *o, const struct bf_seen *e, const ch
 	t->stirred = true;
 	if (part(t->name, 'b', &end))
 		t->block = find_block(o, t->name, (size_t)(end - t->name));
+	/* Drivers' threads ("pe0.b1.w2.l3") meet in their warp alone; those of kernels at barriers as well. */
+	o->barriers |= t->block && memcmp(t->name, "pe", 2) != 0;
 	join(o, &t->knows, &o->ended);
 	/* Whoever started it was a processor. */
 	for (uint32_t i = 0; t->block && i < o->nthreads; i++)
@@ -688,10 +690,6 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 	case BF_SEEN_dma_write:
 		overwritten(o, e->dma_write.va, e->dma_write.len);
 		break;
-	case BF_SEEN_hopper_op:
-		o->barriers = true;
-		bf_rule_enough(r, &bf_rules_order, BF_SEEN_hopper_op);
-		break;
 	case BF_SEEN_dma_rmw:
 		overwritten(o, e->dma_rmw.va, e->dma_rmw.len);
 		break;
@@ -737,13 +735,19 @@ static const struct bf_rule *const rules[] = { &bf_rule_order_device_read, &bf_r
 					       &bf_rule_order_index, &bf_rule_order_weak_flag, NULL };
 
 static const uint16_t signs[] = { BF_SEEN_region, 0 };
-static const uint16_t records[] = { BF_SEEN_region,      BF_SEEN_store,
-				    BF_SEEN_load,        BF_SEEN_atomic,
-				    BF_SEEN_fence,       BF_SEEN_agent_end,
-				    BF_SEEN_mmio_store,  BF_SEEN_wc_evict,
-				    BF_SEEN_mmio_arrive, BF_SEEN_dma_read,
-				    BF_SEEN_dma_write,   BF_SEEN_dma_rmw,
-				    BF_SEEN_hopper_op,   0 };
+static const uint16_t records[] = { BF_SEEN_region,
+				    BF_SEEN_store,
+				    BF_SEEN_load,
+				    BF_SEEN_atomic,
+				    BF_SEEN_fence,
+				    BF_SEEN_agent_end,
+				    BF_SEEN_mmio_store,
+				    BF_SEEN_wc_evict,
+				    BF_SEEN_mmio_arrive,
+				    BF_SEEN_dma_read,
+				    BF_SEEN_dma_write,
+				    BF_SEEN_dma_rmw,
+				    0 };
 
 const struct bf_rule_family bf_rules_order = {
 	.name = "order",

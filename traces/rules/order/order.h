@@ -5,9 +5,9 @@
  * Order comes from the thread itself (program order), from a release that another thread's acquire of sufficient scope
  * has read, from a doorbell that has arrived behind a fence, and from strong stores that a device has read. Where the
  * records do not say enough, order is assumed: lanes of a warp are one thread; what threads of a block fence at block
- * scope counts as a barrier of the block, and where mbarriers are used, all that threads of a block store; a relaxed
- * load counts as an acquire; a location keeps all that was ever released to it; all devices know what one of them
- * knows.
+ * scope counts as a barrier of the block, and in kernels, whose threads meet at barriers, so does all that they store;
+ * a relaxed load counts as an acquire; a location keeps all that was ever released to it; all devices know what one of
+ * them knows.
  *
  * Names of threads tell where they run (drivers/backend): "pe0.b1.w2.l3" is lane 3 of warp 2 of block 1 of a GPU, a
  * name without such a block is a processor's, whose fences all reach the system.
