@@ -391,6 +391,8 @@ static int search(struct exhaust *x, void *w, void *result, struct bf_error *err
 		x->out->delays = x->node[node].delays ? x->node[node].delays - 1 : 0;
 		if (x->out->runs == x->opts->runs || (x->opts->ns && wall_ns() >= end))
 			return 0;
+		if (x->opts->progress)
+			x->opts->progress(x->opts->owner, node, x->nodes);
 		rc = run_node(x, w, node, result, err);
 	}
 	x->out->whole = !rc;

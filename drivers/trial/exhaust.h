@@ -26,6 +26,9 @@ struct bf_exhaust_opts {
 	/* So many of the delays that nobody noticed are tried all the same: nothing may become of them (-EIO). */
 	uint64_t doubts;
 	bool rules; /* what rules call an error or a warning is a failure, too */
+	/* Before each run: how many there were, and how many are known, more of which may follow; may be NULL. */
+	void (*progress)(void *owner, uint64_t done, uint64_t known);
+	void *owner;
 };
 
 struct bf_exhaust_result {

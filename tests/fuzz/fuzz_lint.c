@@ -49,7 +49,7 @@ static void follow(const char *name, struct bf_trace *t, FILE *out)
 	if (!bf_explain_parse(name, &target))
 		abort();
 	if (!bf_explain_trace(&target, t, &life, &err))
-		bf_explain_print(life, out);
+		bf_explain_print(life, out, BF_EXPLAIN_COLUMNS);
 	bf_explain_free(life);
 }
 

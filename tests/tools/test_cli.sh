@@ -52,6 +52,10 @@ is 2 'bug "cta-fenc" is not known; did you mean cta-fence\?' "$BELFRY" run ibgda
 is 2 'bug "phase" is not known; did you mean phase-inverted\?' "$BELFRY" run nvme-verify --bug phase
 is 2 'bug "zzz" is not known; `belfry' "$BELFRY" run ibgda-put --bug zzz
 is 2 'no kind of fault; did you mean drop\? There are drop, duplicate' "$BELFRY" run ibgda-put --faults dorp
+is 2 "got 'adversaril'; did you mean adversarial\?" "$BELFRY" run ibgda-put --ordering adversaril
+is 2 'backend "smi" is not known; did you mean sim\? `belfry doctor` lists them' "$BELFRY" run ibgda-put --backend smi
+is 2 'record class "quue" is not known; did you mean queue\? There are meta' "$BELFRY" run ibgda-put --records quue
+is 2 "no form 'mlx5-wqq'; did you mean mlx5-wqe\?" "$BELFRY" decode mlx5-wqq 00
 is 2 'profile "cx7timed" is not known; did you mean cx7-timed\?' "$BELFRY" run ibgda-put --profile cx7timed
 is 2 'no NVMe profile "970por"; did you mean 970pro\?' "$BELFRY" run nvme-read --profile 970por
 is 2 'profile "v44" is not known; did you mean v4\?' "$BELFRY" run sdma-copy --profile v44
@@ -109,4 +113,20 @@ is 2 'File too large' sh -c 'ulimit -f 8; "$BELFRY" run ibgda-put --messages 200
 is 2 '--net wants a value' "$BELFRY" exec --net '' -- true
 echo '{"comment": "nothing"}' >"$folder/p.json"
 is 2 'a profile names its base or a field' "$BELFRY" run mbarrier-pipeline --profile "$folder/p.json"
+
+# A terminal: its width, and colours unless NO_COLOR is set; a pipe has neither.
+if command -v script >/dev/null; then
+	"$BELFRY" run ibgda-put --bug dbrec-index --trace "$folder/t.bft" >/dev/null
+	on_terminal() {
+		TERM=xterm script -qec "stty cols $1; $2" /dev/null | tr -d '\r'
+	}
+	story="\"\$BELFRY\" explain $folder/t.bft 0x101:0"
+	[ "$(on_terminal 70 "$story" | wc -L)" -le 70 ] || { echo "FAIL: a story wider than its terminal of 70" >&2; failed=1; }
+	[ "$(on_terminal 150 "$story" | wc -L)" -gt 100 ] || { echo "FAIL: a story that does not use 150 columns" >&2; failed=1; }
+	red=$(printf '\033[1;31merror:')
+	on_terminal 100 "\"\$BELFRY\" lint $folder/t.bft" | grep -qF "$red" || { echo "FAIL: no colour" >&2; failed=1; }
+	! on_terminal 100 "NO_COLOR=1 \"\$BELFRY\" lint $folder/t.bft" | grep -q "$(printf '\033')" ||
+		{ echo "FAIL: colours in spite of NO_COLOR" >&2; failed=1; }
+	! "$BELFRY" lint "$folder/t.bft" | grep -q "$(printf '\033')" || { echo "FAIL: colours in a pipe" >&2; failed=1; }
+fi
 exit $failed

@@ -34,6 +34,9 @@ completes "phase-inverted" belfry run nvme-verify --bug phase-i
 completes "drop" belfry run ibgda-put --faults = dr
 completes "cx7 cx7-timed" belfry run gin-put --profile cx7
 completes "v7 v7.1" belfry run sdma-copy --profile v7
+completes "dbrec" belfry dump --type = dbr
+completes "queue" belfry run ibgda-put --records q
+completes "sim" belfry run nvme-read --backend = s
 completes "MLX5-FENCE-SCOPE" belfry rules MLX5-FENCE-S
 completes "MLX5-FENCE-SCOPE" belfry lint --rule = MLX5-FENCE-S
 

@@ -491,7 +491,7 @@ START_TEST(wild_records)
 		rc = bf_explain_trace(&t, p.t, &l, &p.err);
 		ck_assert(!rc || rc == -ENOENT);
 		if (l)
-			bf_explain_print(l, null);
+			bf_explain_print(l, null, BF_EXPLAIN_COLUMNS);
 		bf_explain_free(l);
 		fclose(null);
 	}

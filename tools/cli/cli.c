@@ -133,7 +133,8 @@ const struct bf_command *const *bf_arg_families(const struct bf_args *a)
 static int report(const char *command, bool json, int code, const char *text)
 {
 	fflush(stdout);
-	fprintf(stderr, "belfry%s%s: ", command ? " " : "", command ? command : "");
+	fprintf(stderr, "%sbelfry%s%s:%s ", bf_cli_paint(stderr, BF_PAINT_BAD), command ? " " : "",
+		command ? command : "", bf_cli_paint(stderr, BF_PAINT_NONE));
 	/* Texts quote what was given, and a terminal must not act on that. */
 	for (const char *c = text; *c; c++)
 		putc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, stderr);
@@ -232,15 +233,31 @@ static int parse_enum(const char *choices, const char *text, uint64_t *out)
 	return -EINVAL;
 }
 
+#define HINT_MAX 64
+
+/* "; did you mean gpu?", or nothing. */
+static const char *near_choice(const char *choices, const char *text, char hint[HINT_MAX])
+{
+	struct bf_spell s = { .word = text, .len = strlen(text) };
+	char words[512], *rest = words, *word;
+
+	snprintf(words, sizeof(words), "%s", choices);
+	while ((word = strsep(&rest, "|")) != NULL)
+		bf_spell_try(&s, word);
+	return bf_spell_hint(&s, hint, HINT_MAX);
+}
+
 /* Checks `text` against the option's kind and range. A usage error is reported; returns 0 or the exit code. */
 static int parse_value(const struct bf_args *a, const struct bf_opt *o, const char *text, uint64_t *number)
 {
 	const char *dashes = bf_cli_dashes(o->name);
+	char hint[HINT_MAX];
 	int rc = 0;
 
 	*number = 0;
 	if (o->kind == BF_OPT_ENUM && parse_enum(o->arg, text, number))
-		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants one of %s, got '%s'", dashes, o->name, o->arg, text);
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants one of %s, got '%s'%s", dashes, o->name, o->arg, text,
+				    near_choice(o->arg, text, hint));
 	if (o->kind == BF_OPT_U64)
 		rc = parse_u64(text, number);
 	else if (o->kind == BF_OPT_TIME)

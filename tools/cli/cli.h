@@ -97,7 +97,19 @@ const struct bf_command *const *bf_arg_families(const struct bf_args *a); /* of 
 /* "belfry run: TEXT" on stderr (with --json also as {"error": ...} on stdout); returns `code`. */
 int bf_cli_error(const struct bf_args *a, int code, const char *fmt, ...) BF_PRINTF(3, 4);
 
-/* Writes `text` and a newline from column `column` on, broken between words at 100 columns, the rest at `indent`. */
+/* Columns of a terminal, 60 to 160; of anything else BF_CLI_COLUMNS, so that what is kept does not depend on it. */
+#define BF_CLI_COLUMNS 100u
+unsigned bf_cli_columns(FILE *out);
+
+/* Colours on a terminal that has them, unless NO_COLOR is set; "" otherwise. BF_PAINT_NONE ends one. */
+enum bf_paint { BF_PAINT_NONE, BF_PAINT_BAD, BF_PAINT_WARN, BF_PAINT_GOOD, BF_PAINT_NAME };
+const char *bf_cli_paint(FILE *out, enum bf_paint paint);
+
+/* How a run ended: in the colour of `good`, without a newline. */
+void bf_cli_put_verdict(FILE *out, const char *verdict, bool good);
+
+/* Writes `text` and a newline from column `column` on, broken between words at the last column, the rest at `indent`.
+ */
 void bf_cli_wrap(FILE *out, const char *text, unsigned indent, unsigned column);
 
 /*

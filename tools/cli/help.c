@@ -4,7 +4,6 @@
 #include <string.h>
 
 #define HELP_INDENT 28
-#define TEXT_WIDTH 100
 
 const char *bf_cli_dashes(const char *name)
 {
@@ -13,12 +12,13 @@ const char *bf_cli_dashes(const char *name)
 
 void bf_cli_wrap(FILE *out, const char *text, unsigned indent, unsigned column)
 {
+	const unsigned width = bf_cli_columns(out);
 	bool first = true;
 
 	while (*text) {
 		size_t word = strcspn(text, " ");
 
-		if (!first && column + 1 + word > TEXT_WIDTH) {
+		if (!first && column + 1 + word > width) {
 			fprintf(out, "\n%*s", (int)indent, "");
 			column = indent;
 		} else if (!first) {
@@ -97,7 +97,8 @@ static void print_forms(const struct bf_command *c)
 
 void bf_cli_help(const struct bf_command *c)
 {
-	printf("usage: belfry %s\n\n%s\n", c->usage, c->summary);
+	printf("%susage:%s belfry %s\n\n%s\n", bf_cli_paint(stdout, BF_PAINT_NAME), bf_cli_paint(stdout, BF_PAINT_NONE),
+	       c->usage, c->summary);
 	print_forms(c);
 	if (c->details) {
 		putchar('\n');

@@ -1,7 +1,4 @@
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "sim/clock.h"
 #include "tools/cli/cli.h"
@@ -11,13 +8,6 @@
 static uint64_t now_ms(void)
 {
 	return bf_monotonic_ns() / 1000000;
-}
-
-bool bf_cli_redraws(void)
-{
-	const char *term = getenv("TERM");
-
-	return isatty(STDERR_FILENO) == 1 && (!term || strcmp(term, "dumb") != 0);
 }
 
 void bf_progress_begin(struct bf_progress *p, const struct bf_args *a, const char *what)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/mlx5/wqe.h"
+#include "sim/spell.h"
 #include "tools/cli/cli.h"
 #include "traces/device.h"
 #include "traces/evidence/evidence.h"
@@ -281,17 +282,24 @@ static int decode(const struct bf_args *args)
 	struct bf_error err = { 0 };
 	size_t len = 0, size = 0;
 	char *text = NULL;
+	struct bf_spell near = { .word = what, .len = strlen(what) };
 	const struct form *form = NULL;
+	char hint[64];
 	int rc, code = -1;
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(forms); i++)
 		form = strcmp(what, forms[i].name) == 0 ? &forms[i] : form;
 	device = device_form(what, known, sizeof(known));
-	if (!form && !device && strcmp(what, "mlx5-cqe") != 0)
+	if (!form && !device && strcmp(what, "mlx5-cqe") != 0) {
+		for (size_t i = 0; i < BF_ARRAY_LEN(forms); i++)
+			bf_spell_try(&near, forms[i].name);
+		bf_spell_try(&near, "mlx5-cqe");
+		bf_spell_hint(&near, hint, sizeof(hint));
 		return bf_cli_error(
 		    args, BF_EXIT_USAGE,
-		    "there is no form '%s'; mlx5-wqe, mlx5-dc-wqe, mlx5-ud-wqe, mlx5-cqe, sdma%s are known", what,
-		    known);
+		    "there is no form '%s'%s mlx5-wqe, mlx5-dc-wqe, mlx5-ud-wqe, mlx5-cqe, sdma%s are known", what,
+		    *hint ? hint : ";", known);
+	}
 	if (gather(args, &text, &size, &err)) {
 		free(text);
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);

@@ -6,6 +6,7 @@
 #include "tools/cli/cli.h"
 #include "tools/cli/input.h"
 #include "traces/container/dump.h"
+#include "traces/rules/rules.h"
 
 static void print_head(const struct bf_trace *t)
 {
@@ -78,11 +79,19 @@ static int dump(const struct bf_args *args)
 	return code;
 }
 
+/* All that this build knows; a trace may have others. */
+static const char *record_type(const void *own, uint32_t i)
+{
+	(void)own;
+	return bf_record_type_at(i);
+}
+
 static const struct bf_opt options[] = {
 	{ .name = "type",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "NAMES",
-	  .help = "only records of these types, separated by commas" },
+	  .help = "only records of these types, separated by commas",
+	  .names = record_type },
 	{ .name = "actor", .kind = BF_OPT_TEXT, .arg = "NAMES", .help = "only records of these actors" },
 	{ .name = "queue", .kind = BF_OPT_U64, .arg = "N", .help = "only records about queue pair N or CQ N" },
 	{ .name = "from", .kind = BF_OPT_TIME, .arg = "TIME", .help = "from this time on" },

@@ -325,7 +325,7 @@ static void print_text(const struct job *job)
 	if (job->life) {
 		printf("\nThe life of entry %u of QP 0x%" PRIx32 "%s:\n\n", job->life_index, job->life_qpn,
 		       why_this_one(job));
-		bf_explain_print(job->life, stdout);
+		bf_explain_print(job->life, stdout, bf_cli_columns(stdout));
 	}
 	if (job->counts) {
 		putchar('\n');

@@ -87,7 +87,7 @@ int bf_explain_out(const struct bf_args *args, const struct bf_explain *l, const
 		bf_json_end(&j);
 	} else {
 		print_title(l);
-		bf_explain_print(l, stdout);
+		bf_explain_print(l, stdout, bf_cli_columns(stdout));
 		if (bf_explain_unknown(l, 0))
 			puts("\nnot known:");
 		for (unsigned i = 0; bf_explain_unknown(l, i); i++) {

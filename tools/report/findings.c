@@ -26,11 +26,13 @@ void bf_cause_take(const struct bf_rules *r, struct bf_cause *out)
 
 void bf_cause_print(FILE *out, const struct bf_cause *cause)
 {
+	const char *name = bf_cli_paint(out, BF_PAINT_NAME), *none = bf_cli_paint(out, BF_PAINT_NONE);
+
 	if (!cause->text[0])
 		return;
-	fprintf(out, "cause: %s\n", cause->text);
+	fprintf(out, "%scause:%s %s\n", name, none, cause->text);
 	if (cause->rule[0])
-		fprintf(out, "rule: %s\n", cause->rule);
+		fprintf(out, "%srule:%s %s\n", name, none, cause->rule);
 }
 
 void bf_cause_json(struct bf_json *j, const struct bf_cause *cause)
@@ -63,7 +65,13 @@ static void print_place(FILE *out, struct bf_sources *sources, const struct bf_p
 
 static void print_found(FILE *out, const struct bf_found *f, bool consequence)
 {
-	fprintf(out, "%s: %s%s [%s] at %s, %" PRIu64 " ps\n", bf_severity_name(f->rule->severity), f->rule->id,
+	const enum bf_severity severity = f->rule->severity;
+
+	fprintf(out, "%s%s:%s %s%s [%s] at %s, %" PRIu64 " ps\n",
+		bf_cli_paint(out, severity == BF_SEVERITY_ERROR     ? BF_PAINT_BAD
+				  : severity == BF_SEVERITY_WARNING ? BF_PAINT_WARN
+								    : BF_PAINT_NAME),
+		bf_severity_name(severity), bf_cli_paint(out, BF_PAINT_NONE), f->rule->id,
 		f->root       ? ", the root cause"
 		: consequence ? ", a consequence"
 			      : "",

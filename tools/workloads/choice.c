@@ -264,9 +264,9 @@ int bf_words_parse(const struct bf_args *args, const struct bf_words *words, con
 			const char *name = bf_arg_nth(args, w->option, i);
 
 			if (!set_word(words, w->option, name, to))
-				return bf_cli_error(args, BF_EXIT_USAGE,
-						    "%s \"%s\" is not known%s; `belfry run %s --list` lists them",
-						    w->option, name, near_word(words, w->option, name, hint), prefix);
+				return bf_cli_error(
+				    args, BF_EXIT_USAGE, "%s \"%s\" is not known%s `belfry run %s --list` lists them",
+				    w->option, name, *near_word(words, w->option, name, hint) ? hint : ";", prefix);
 		}
 	}
 	return BF_EXIT_GOOD;
@@ -353,14 +353,36 @@ void bf_words_list_json(struct bf_json *j, const struct bf_words *words)
 
 /* ---- what families choose alike ---- */
 
+const char *bf_backend_names(const void *own, uint32_t i)
+{
+	const struct bf_backend *const *be = bf_backends();
+
+	(void)own;
+	for (uint32_t k = 0; be[k]; k++)
+		if (k == i)
+			return be[k]->name;
+	return NULL;
+}
+
+/* Behind what is not known: "; did you mean sim?", and the end of a sentence. */
+static const char *near_backend(const char *name, char hint[HINT])
+{
+	struct bf_spell s = { .word = name, .len = strlen(name) };
+
+	for (uint32_t i = 0; bf_backend_names(NULL, i); i++)
+		bf_spell_try(&s, bf_backend_names(NULL, i));
+	bf_spell_hint(&s, hint, HINT);
+	return *hint ? hint : ";";
+}
+
 static int take_backend(const struct bf_args *args, const char *name, const struct bf_backend **out)
 {
-	char why[512] = "";
+	char why[512] = "", hint[HINT];
 
 	*out = bf_backend_find(name);
 	if (!*out)
-		return bf_cli_error(args, BF_EXIT_USAGE, "backend \"%s\" is not known; `belfry doctor` lists them",
-				    name);
+		return bf_cli_error(args, BF_EXIT_USAGE, "backend \"%s\" is not known%s `belfry doctor` lists them",
+				    name, near_backend(name, hint));
 	if ((*out)->probe(why, sizeof(why)) != 0)
 		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "backend %s does not work here: %s", name, why);
 	return BF_EXIT_GOOD;
@@ -500,6 +522,28 @@ static const struct {
 	{ "where", BF_CLASS_WHERE }, { "all", BF_CLASS_ALL },     { "none", 0 },
 };
 
+const char *bf_record_class_names(const void *own, uint32_t i)
+{
+	(void)own;
+	return i < BF_ARRAY_LEN(classes) ? classes[i].name : NULL;
+}
+
+static int unknown_class(const char *text, size_t len, struct bf_error *err)
+{
+	struct bf_spell s = { .word = text, .len = len };
+	char hint[HINT];
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(classes); i++)
+		bf_spell_try(&s, classes[i].name);
+	bf_spell_hint(&s, hint, sizeof(hint));
+	return bf_fail(
+	    err, -EINVAL,
+	    "record class \"%.*s\" is not known%s %shere are meta, agent, mem, mmio, dma, queue, net, fault, "
+	    "driver, where "
+	    "(not among all), all, none",
+	    (int)len, text, *hint ? hint : ";", *hint ? "T" : "t");
+}
+
 int bf_records_parse(const char *text, uint32_t *mask, struct bf_error *err)
 {
 	size_t len;
@@ -513,11 +557,7 @@ int bf_records_parse(const char *text, uint32_t *mask, struct bf_error *err)
 			if (strlen(classes[i].name) == len && strncmp(classes[i].name, text, len) == 0)
 				break;
 		if (i == BF_ARRAY_LEN(classes))
-			return bf_fail(
-			    err, -EINVAL,
-			    "record class \"%.*s\" is not known; there are meta, agent, mem, mmio, dma, queue, net, "
-			    "fault, driver, where (not among all), all, none",
-			    (int)len, text);
+			return unknown_class(text, len, err);
 		*mask |= classes[i].bit;
 		if (!text[len])
 			return 0;

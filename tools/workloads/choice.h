@@ -26,6 +26,14 @@
 	{                                                                                                              \
 		.name = oname, .kind = BF_OPT_##okind, .arg = oarg, .initial = oinitial, .help = ohelp                 \
 	}
+/* The same with what shells complete. */
+#define BF_OPT_WORDED(oname, oarg, oinitial, onames, ohelp)                                                            \
+	{                                                                                                              \
+		.name = oname, .kind = BF_OPT_TEXT, .arg = oarg, .initial = oinitial, .help = ohelp, .names = onames   \
+	}
+/* What --backend and --records take, for that. */
+const char *bf_backend_names(const void *own, uint32_t i);
+const char *bf_record_class_names(const void *own, uint32_t i);
 
 /*
  * Words that an option takes, often more than one, each a bit of a member: steps done wrong on purpose (--bug). The

@@ -93,8 +93,9 @@ static void print_text(const struct bf_args *args, const struct outcome *o)
 {
 	char command[2048];
 
-	printf("%s at seed %" PRIu64 ", ordering %s, after %" PRIu64 " runs\n", o->f->verdict_name(o->verdict),
-	       seed_of(o, o->first), ordering_of(o, o->first), o->runs);
+	bf_cli_put_verdict(stdout, o->f->verdict_name(o->verdict), false);
+	printf(" at seed %" PRIu64 ", ordering %s, after %" PRIu64 " runs\n", seed_of(o, o->first),
+	       ordering_of(o, o->first), o->runs);
 	bf_family_command(o->f, o->small, command, sizeof(command));
 	printf("smallest run that fails the same way (%" PRIu64 " more runs):\n  %s\n", o->shrink_runs, command);
 	if (o->f->print_failure)

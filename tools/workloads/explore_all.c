@@ -21,6 +21,26 @@ struct search {
 	struct bf_json *j;
 };
 
+static void show_progress(void *owner, uint64_t done, uint64_t known)
+{
+	bf_progress_update(owner, done, known);
+}
+
+int bf_explore_exhaust(const struct bf_args *args, const struct bf_exhaust_opts *opts, const void *w, void *result,
+		       struct bf_exhaust_result *r, struct bf_error *err)
+{
+	struct bf_exhaust_opts shown = *opts;
+	struct bf_progress progress;
+	int rc;
+
+	shown.progress = show_progress;
+	shown.owner = &progress;
+	bf_progress_begin(&progress, args, "runs, of those known so far");
+	rc = bf_exhaust(&shown, w, result, r, err);
+	bf_progress_end(&progress);
+	return rc;
+}
+
 /* What was asked, and what no run asked for: that it did not happen is said, too. */
 static void print_covered(const struct search *s)
 {
@@ -123,7 +143,7 @@ static int search_one(struct search *s)
 	bf_member_set(s->w, s->f->records.offset, s->f->records.size,
 		      s->opts.doubts || s->opts.rules ? BF_CLASS_ALL : 0);
 	bf_member_set(s->w, s->f->counts.offset, s->f->counts.size, false);
-	rc = bf_exhaust(&s->opts, s->w, s->result, &s->r, &err);
+	rc = bf_explore_exhaust(s->args, &s->opts, s->w, s->result, &s->r, &err);
 	if (rc < 0)
 		return bf_cli_error(s->args, BF_EXIT_USAGE, "%s", err.text);
 	if (s->j)

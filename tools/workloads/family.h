@@ -102,6 +102,10 @@ int bf_explore_all(const struct bf_args *args, const struct bf_family *f, const 
 		   uint32_t norders);
 
 struct bf_exhaust_opts;
+struct bf_exhaust_result;
+/* bf_exhaust() with progress on a terminal. */
+int bf_explore_exhaust(const struct bf_args *args, const struct bf_exhaust_opts *opts, const void *w, void *result,
+		       struct bf_exhaust_result *r, struct bf_error *err);
 /* `explore --weaken` (tools/workloads/fences.c): exit code. */
 int bf_explore_fences(const struct bf_args *args, const struct bf_family *f, const void *w,
 		      const struct bf_exhaust_opts *opts);

@@ -270,7 +270,7 @@ static int weaken(struct fences *x, const struct place *p, const char *kind, str
 
 	write_plan(p, kind, plan, cap);
 	set_plan(x, plan);
-	rc = bf_exhaust(&x->opts, x->w, x->result, r, err);
+	rc = bf_explore_exhaust(x->args, &x->opts, x->w, x->result, r, err);
 	return rc;
 }
 
@@ -370,7 +370,7 @@ static int judge_whole(struct fences *x, struct bf_error *err)
 {
 	struct bf_exhaust_result r;
 	char command[2048];
-	const int rc = bf_exhaust(&x->opts, x->w, x->result, &r, err);
+	const int rc = bf_explore_exhaust(x->args, &x->opts, x->w, x->result, &r, err);
 
 	if (rc < 0)
 		return rc;

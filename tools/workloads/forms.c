@@ -9,8 +9,8 @@
 /* Options of one command for all families: those that a family has under the same name are its own. */
 static const struct bf_opt run_first[] = {
 	BF_OPT_NAMED("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu", "how late stores become visible"),
-	BF_OPT_NAMED("records", TEXT, "CLASS[,CLASS]", "all",
-		     "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none"),
+	BF_OPT_WORDED("records", "CLASS[,CLASS]", "all", bf_record_class_names,
+		      "what to record: meta, agent, mem, mmio, dma, queue, net, fault, driver, all, none"),
 	BF_OPT_NAMED("lint", FLAG, NULL, NULL,
 		     "check the run against all rules and print what they find; with records of class where, also the "
 		     "lines of code"),
@@ -95,7 +95,7 @@ static const struct bf_opt word_options[] = {
 };
 
 static const struct bf_opt backend_option[] = {
-	BF_OPT_NAMED("backend", TEXT, "NAME", "sim", "which backend provides the devices, or auto"),
+	BF_OPT_WORDED("backend", "NAME", "sim", bf_backend_names, "which backend provides the devices, or auto"),
 	{ .name = NULL },
 };
 

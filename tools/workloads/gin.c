@@ -303,10 +303,10 @@ static void print(const void *choices, const void *result, bool stats)
 
 	(void)choices;
 	(void)stats;
+	bf_cli_put_verdict(stdout, verdict_name(r->base.verdict), r->base.verdict == GOOD);
 	if (r->base.verdict == GOOD)
-		printf("good: %" PRIu64 " messages, %" PRIu64 " bytes, all correct\n", r->messages, r->bytes);
-	else
-		printf("%s\n", verdict_name(r->base.verdict));
+		printf(": %" PRIu64 " messages, %" PRIu64 " bytes, all correct", r->messages, r->bytes);
+	putchar('\n');
 }
 
 static void print_failure(FILE *out, const void *result)

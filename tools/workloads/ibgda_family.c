@@ -222,7 +222,7 @@ static void print(const void *choices, const void *result, bool stats)
 	const struct bf_workload *w = choices;
 	const struct bf_run_result *r = result;
 	(void)stats;
-	printf("%s", bf_verdict_name(r->base.verdict));
+	bf_cli_put_verdict(stdout, bf_verdict_name(r->base.verdict), r->base.verdict == BF_VERDICT_GOOD);
 	if (r->base.verdict == BF_VERDICT_GOOD)
 		print_checked(w, r);
 	print_time(w->backend->platform == BF_PLATFORM_SIM ? "\nsimulated time            "

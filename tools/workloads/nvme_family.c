@@ -57,7 +57,7 @@ static const struct bf_opt options[] = {
 	O("lba", ENUM, "512|4096", "512", "block size of the medium", 0, 0, lba),
 	O("capacity", U64, "BYTES", "0", "size of the medium; 0: what the workload needs, at least 64 MiB", 0, 0,
 	  capacity),
-	BF_OPT_NAMED("backend", TEXT, "NAME", "sim", "which backend provides the controller, or auto"),
+	BF_OPT_WORDED("backend", "NAME", "sim", bf_backend_names, "which backend provides the controller, or auto"),
 	O("device", TEXT, "ADDRESS[,group|,cdev]", NULL,
 	  "vfio: which controller, and through which interface; without it: the first that is bound to "
 	  "vfio-pci",

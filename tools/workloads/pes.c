@@ -176,7 +176,7 @@ void bf_pes_print(const void *choices, const void *outcome, bool stats)
 	const struct bf_run_result *r = &result->run;
 
 	(void)stats;
-	printf("%s", bf_verdict_name(r->base.verdict));
+	bf_cli_put_verdict(stdout, bf_verdict_name(r->base.verdict), r->base.verdict == BF_VERDICT_GOOD);
 	if (r->base.verdict == BF_VERDICT_GOOD)
 		printf(": %" PRIu64 " messages, %" PRIu64 " bytes, all correct", r->messages, r->verified_bytes);
 	printf("\n%s %" PRIu64 ".%03" PRIu64 " us, %" PRIu64 " events\n",

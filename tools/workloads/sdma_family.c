@@ -44,7 +44,7 @@ static const struct bf_opt options[] = {
 	O("fences", FLAG, NULL, NULL, "signal by FENCE, as without 64-bit PCIe atomics", 0, 0, fences),
 	O("strict", FLAG, NULL, NULL, "undocumented cases (overlap, rows that run into each other) stop the queue", 0,
 	  0, strict),
-	BF_OPT_NAMED("backend", TEXT, "NAME", "sim", "which backend provides the engines, or auto"),
+	BF_OPT_WORDED("backend", "NAME", "sim", bf_backend_names, "which backend provides the engines, or auto"),
 	O("part", TEXT, "gfxNNN", NULL,
 	  "do what ROCr does for this part; also sets the generation: gfx900, gfx908, gfx90a, ...", 0, 0, part),
 	BF_OPT_NAMING(struct bf_sdma_workload, "profile", "NAME[,FIELD=N]", NULL,
@@ -290,7 +290,8 @@ static void print(const void *choices, const void *result, bool stats)
 	const uint64_t ns = r->world.time_ps / BF_NS;
 
 	(void)stats;
-	printf("%s%s", r->info, bf_sdma_work_verdict_name(r->base.verdict));
+	printf("%s", r->info);
+	bf_cli_put_verdict(stdout, bf_sdma_work_verdict_name(r->base.verdict), r->base.verdict == BF_SDMA_WORK_GOOD);
 	if (r->base.verdict == BF_SDMA_WORK_GOOD)
 		printf(": %" PRIu64 " submissions, %" PRIu64 " bytes moved, %" PRIu64 " compared, all correct",
 		       r->submissions, r->moved, r->verified);

@@ -121,9 +121,11 @@ const char *bf_explain_unknown(const struct bf_explain *l, unsigned i);
 bool bf_explain_never_ran(const struct bf_explain *l);
 
 /*
- * Prints the story, at most 100 columns wide. Long runs of packets are shortened. Says so when there is none.
+ * Prints the story, at most `columns` wide (60 or more; files have BF_EXPLAIN_COLUMNS). Long runs of packets are
+ * shortened. Says so when there is none.
  */
-void bf_explain_print(const struct bf_explain *l, FILE *out);
+#define BF_EXPLAIN_COLUMNS 100u
+void bf_explain_print(const struct bf_explain *l, FILE *out, unsigned columns);
 
 /* "software", "device", "wire", "remote", "capture", "memory" */
 const char *bf_explain_place_name(enum bf_explain_place p);

@@ -133,7 +133,7 @@ void bf_last_life(struct bf_trace *t, FILE *out)
 		return;
 	fprintf(out, "the last %s that a device took, %s:\n", bf_explain_thing(&target),
 		bf_explain_target_text(&target, text, sizeof(text)));
-	bf_explain_print(life, out);
+	bf_explain_print(life, out, BF_EXPLAIN_COLUMNS);
 	bf_explain_free(life);
 }
 

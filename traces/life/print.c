@@ -4,7 +4,6 @@
 
 #include "traces/life/explain_internal.h"
 
-#define WIDTH 100
 #define WHO_COLUMN 25u
 #define WHO_WIDTH 12u /* at least; threads have longer names */
 #define WHO_MAX 28u
@@ -19,10 +18,17 @@ const char *bf_explain_place_name(enum bf_explain_place p)
 	return names[p];
 }
 
+/* Where it is printed. */
+struct page {
+	FILE *out;
+	unsigned columns, width; /* in all; of the names of those who do something */
+};
+
 /* Breaks a line that is too long between words. */
-static void print_text(FILE *out, const char *text, unsigned column, unsigned indent)
+static void print_text(const struct page *page, const char *text, unsigned column, unsigned indent)
 {
-	size_t room = WIDTH - column - indent;
+	size_t room = page->columns - column - indent;
+	FILE *out = page->out;
 
 	fprintf(out, "%*s", (int)indent, "");
 	while (strlen(text) > room) {
@@ -32,7 +38,7 @@ static void print_text(FILE *out, const char *text, unsigned column, unsigned in
 			n--;
 		fprintf(out, "%.*s\n%*s", (int)n, text, (int)(column + indent + 2), "");
 		text += n + (text[n] == ' ');
-		room = WIDTH - column - indent - 2;
+		room = page->columns - column - indent - 2;
 	}
 	fprintf(out, "%s\n", text);
 }
@@ -62,8 +68,11 @@ static const char *who_text(const struct bf_explain_step *s, char *buf, size_t c
 	return buf;
 }
 
-static void print_step(FILE *out, const struct bf_explain_step *s, const struct bf_explain_step *before, unsigned width)
+static void print_step(const struct page *page, const struct bf_explain_step *s, const struct bf_explain_step *before)
 {
+	const unsigned width = page->width;
+	FILE *out = page->out;
+
 	char who[64], delta[48] = "";
 	/* How late the recorder saw its own device's completion says nothing about this one. */
 	uint64_t ps =
@@ -71,14 +80,14 @@ static void print_step(FILE *out, const struct bf_explain_step *s, const struct 
 
 	if (s->detail) {
 		fprintf(out, "%*s", (int)(WHO_COLUMN + width), "");
-		print_text(out, s->text, WHO_COLUMN + width, 2);
+		print_text(page, s->text, WHO_COLUMN + width, 2);
 		return;
 	}
 	if (ps)
 		delta_text(ps, delta, sizeof(delta));
 	fprintf(out, "%7" PRIu64 ".%03" PRIu64 " %11s  %-*.*s", s->time_ps / 1000000, s->time_ps % 1000000 / 1000,
 		delta, (int)width, (int)width - 1, who_text(s, who, sizeof(who)));
-	print_text(out, s->text, WHO_COLUMN + width, 0);
+	print_text(page, s->text, WHO_COLUMN + width, 0);
 }
 
 static size_t run_of_packets(const struct bf_explain_step *s, size_t n)
@@ -126,32 +135,32 @@ static void print_nothing(const struct bf_explain *l, FILE *out)
 			fprintf(out, " and others\n");
 }
 
-void bf_explain_print(const struct bf_explain *l, FILE *out)
+void bf_explain_print(const struct bf_explain *l, FILE *out, unsigned columns)
 {
+	struct page page = { .out = out, .columns = columns };
 	const struct bf_explain_step *before = NULL;
 	size_t n, run = 0, left = 0;
-	unsigned width;
 	const struct bf_explain_step *s = bf_explain_steps(l, &n);
 
 	if (n == 0) {
 		print_nothing(l, out);
 		return;
 	}
-	width = who_width(s, n);
-	fprintf(out, "%11s %11s  %-*s%s\n", "time (us)", "", (int)width, "who", "what");
+	page.width = who_width(s, n);
+	fprintf(out, "%11s %11s  %-*s%s\n", "time (us)", "", (int)page.width, "who", "what");
 	for (size_t i = 0; i < n; i++) {
 		if (left == 0) {
 			run = run_of_packets(s + i, n - i);
 			left = run;
 		}
 		if (run > RUN_MAX && left == run - RUN_HEAD) {
-			fprintf(out, "%*s... %zu packet steps more ...\n", (int)(WHO_COLUMN + width), "",
+			fprintf(out, "%*s... %zu packet steps more ...\n", (int)(WHO_COLUMN + page.width), "",
 				run - RUN_HEAD - RUN_TAIL);
 			i += run - RUN_HEAD - RUN_TAIL;
 			left = RUN_TAIL;
 			before = &s[i - 1];
 		}
-		print_step(out, &s[i], before, width);
+		print_step(&page, &s[i], before);
 		/* What the recorder saw, and when, is no step of the device's. */
 		if (!s[i].detail && s[i].place != BF_EXPLAIN_CAPTURE)
 			before = &s[i];

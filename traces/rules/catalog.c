@@ -51,6 +51,7 @@ int bf_rules_no_such(const char *id, size_t len, int code, struct bf_error *err)
 
 	for (uint32_t i = 0; (rule = bf_rule_at(i)) != NULL; i++)
 		bf_spell_try(&s, rule->id);
-	return bf_fail(err, code, "there is no rule \"%.*s\"%s; `belfry rules` lists them", (int)len, id,
-		       bf_spell_hint(&s, hint, sizeof(hint)));
+	bf_spell_hint(&s, hint, sizeof(hint));
+	return bf_fail(err, code, "there is no rule \"%.*s\"%s `belfry rules` lists them", (int)len, id,
+		       *hint ? hint : ";");
 }
