@@ -3,8 +3,12 @@
  * timeout, limit_many, limit_pair).
  *
  * A tick counter runs while somebody waits; it starts when an entry enters an empty buffer. An entry ends with false at
- * the limit_ticks-th tick after it came. Waiters of a barrier whose phase flips are let go in order of parking, one
- * every wake_next, each sub-partition once every wake_part: one that must wait for its sub-partition is overtaken.
+ * the limit_ticks-th tick after it came.
+ *
+ * When a phase flips, its waiters are called, and the unit looks through the entries from the oldest on, one every
+ * wake_scan. Whoever is called before the search has ended joins it where it is; from the youngest it goes on with the
+ * oldest. Those found are let go one every wake_next, each sub-partition once every wake_part: one that must wait for
+ * its sub-partition is overtaken.
  */
 #include "models/hopper/records.h"
 #include "models/hopper/unit_internal.h"
@@ -26,8 +30,19 @@ static void record_wait(const struct bf_sync_unit *u, const struct bf_sync_instr
 	}
 }
 
+/* The entry behind `in`; behind the youngest the oldest. */
+static struct bf_sync_instr *behind(const struct bf_sync_unit *u, const struct bf_sync_instr *in)
+{
+	return in->next_waiter ? in->next_waiter : u->first;
+}
+
 static void leave(struct bf_sync_unit *u, struct bf_sync_instr *in)
 {
+	if (u->look == in)
+		u->look = behind(u, in) == in ? NULL : behind(u, in);
+	u->called -= in->called;
+	if (u->called == 0)
+		bf_sim_cancel(u->sim, &u->search);
 	*in->waiter_link = in->next_waiter;
 	if (in->next_waiter)
 		in->next_waiter->waiter_link = in->waiter_link;
@@ -102,13 +117,26 @@ static void let_go(struct bf_sync_unit *u, struct bf_sync_instr *batch, uint64_t
 	}
 }
 
+/* The next tick that ends a wait: of the oldest entry that nobody has called. */
+static void set_limit(struct bf_sync_unit *u)
+{
+	const struct bf_sync_instr *in = u->first;
+
+	while (in && in->called)
+		in = in->next_waiter;
+	bf_sim_at(u->sim, &u->limit, in ? in->limit_ps : BF_NEVER);
+}
+
 static void expire(struct bf_event *ev)
 {
 	struct bf_sync_unit *u = BF_CONTAINER_OF(ev, struct bf_sync_unit, limit);
 	const uint64_t now = u->sim->now_ps;
-	struct bf_sync_instr *batch = NULL, **end = &batch, *in;
+	struct bf_sync_instr *batch = NULL, **end = &batch, *next;
 
-	while ((in = u->first) && in->limit_ps <= now) {
+	for (struct bf_sync_instr *in = u->first; in && in->limit_ps <= now; in = next) {
+		next = in->next_waiter;
+		if (in->called)
+			continue;
 		leave(u, in);
 		u->counts.expired++;
 		record_wait(u, in, now, BF_HOPPER_EXPIRED);
@@ -117,14 +145,51 @@ static void expire(struct bf_event *ev)
 		end = &in->next_waiter;
 	}
 	let_go(u, batch, now + u->t.limit, u->t.limit_next);
-	if (u->first)
-		bf_sim_at(u->sim, &u->limit, u->first->limit_ps);
+	set_limit(u);
+}
+
+/* ---- the search for those whose phase is over ---- */
+
+static void look_on(struct bf_sync_unit *u)
+{
+	while (u->look_ps + u->t.wake_scan <= u->sim->now_ps) {
+		u->look = behind(u, u->look);
+		u->look_ps += u->t.wake_scan;
+	}
+}
+
+static void set_search(struct bf_sync_unit *u)
+{
+	uint64_t at = u->look_ps;
+
+	for (const struct bf_sync_instr *in = u->look; !in->called; in = behind(u, in))
+		at += u->t.wake_scan;
+	bf_sim_at(u->sim, &u->search, at > u->sim->now_ps ? at : u->sim->now_ps);
+}
+
+static void find(struct bf_event *ev)
+{
+	struct bf_sync_unit *u = BF_CONTAINER_OF(ev, struct bf_sync_unit, search);
+	const uint64_t now = u->sim->now_ps;
+	struct bf_sync_instr *in;
+
+	look_on(u);
+	in = u->look;
+	u->look_ps = now + u->t.wake_scan;
+	leave(u, in);
+	u->counts.woken++;
+	record_wait(u, in, now + in->wake_ps, BF_HOPPER_WOKEN);
+	in->next_waiter = NULL;
+	let_go(u, in, now + in->wake_ps, u->t.wake_next);
+	if (u->called)
+		set_search(u);
 }
 
 void bf_sync_pool_init(struct bf_sync_unit *u)
 {
 	u->last = &u->first;
 	bf_event_init(&u->limit, expire);
+	bf_event_init(&u->search, find);
 }
 
 bool bf_sync_pool_park(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_t at_ps)
@@ -138,6 +203,7 @@ bool bf_sync_pool_park(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_
 		u->tick_ps = at_ps;
 	in->limit_ps = u->tick_ps + ((at_ps - u->tick_ps) / u->t.tick + u->profile->limit_ticks) * u->t.tick;
 	in->parked = true;
+	in->called = false;
 	in->next_waiter = NULL;
 	in->waiter_link = u->last;
 	*u->last = in;
@@ -152,22 +218,25 @@ bool bf_sync_pool_park(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_
 
 void bf_sync_pool_wake(struct bf_sync_unit *u, uint32_t address, uint64_t at_ps)
 {
-	struct bf_sync_instr *batch = NULL, **end = &batch, *next;
+	const uint64_t now = u->sim->now_ps;
 
-	for (struct bf_sync_instr *in = u->first; in; in = next) {
-		next = in->next_waiter;
-		if (bf_sync_lane_address(in, bf_sync_first_lane(in)) != address)
-			continue;
-		leave(u, in);
-		in->result = in->active;
-		u->counts.woken++;
-		record_wait(u, in, at_ps, BF_HOPPER_WOKEN);
-		in->next_waiter = NULL;
-		*end = in;
-		end = &in->next_waiter;
+	if (u->called) {
+		look_on(u);
+	} else {
+		u->look = u->first;
+		u->look_ps = now;
 	}
-	let_go(u, batch, at_ps, u->t.wake_next);
-	bf_sim_at(u->sim, &u->limit, u->first ? u->first->limit_ps : BF_NEVER);
+	for (struct bf_sync_instr *in = u->first; in; in = in->next_waiter) {
+		if (in->called || bf_sync_lane_address(in, bf_sync_first_lane(in)) != address)
+			continue;
+		in->result = in->active;
+		in->called = true;
+		in->wake_ps = at_ps - now;
+		u->called++;
+	}
+	if (u->called)
+		set_search(u);
+	set_limit(u);
 }
 
 void bf_sync_pool_evict(struct bf_sync_unit *u, uint32_t address, uint32_t bytes, bool kill)
@@ -176,7 +245,7 @@ void bf_sync_pool_evict(struct bf_sync_unit *u, uint32_t address, uint32_t bytes
 
 	for (struct bf_sync_instr *in = u->first; in; in = next) {
 		next = in->next_waiter;
-		if (bf_sync_lane_address(in, bf_sync_first_lane(in)) - address >= bytes)
+		if (bf_sync_lane_address(in, bf_sync_first_lane(in)) - address >= bytes || (in->called && !kill))
 			continue;
 		leave(u, in);
 		in->killed = kill;
@@ -186,7 +255,7 @@ void bf_sync_pool_evict(struct bf_sync_unit *u, uint32_t address, uint32_t bytes
 		end = &in->next_waiter;
 	}
 	let_go(u, batch, u->sim->now_ps + (kill ? 0 : u->t.wake), kill ? 0 : u->t.wake_next);
-	bf_sim_at(u->sim, &u->limit, u->first ? u->first->limit_ps : BF_NEVER);
+	set_limit(u);
 }
 
 const struct bf_sync_instr *bf_sync_waiter(const struct bf_sync_unit *u, uint32_t index)

@@ -62,6 +62,7 @@ static void set_times(struct bf_sync_unit *u)
 		{ &u->t.atomic, p->atomic_mc },
 		{ &u->t.recv, p->remote_recv_mc },
 		{ &u->t.wake, p->wake_mc },
+		{ &u->t.wake_scan, p->wake_scan_mc },
 		{ &u->t.wake_next, p->wake_next_mc },
 		{ &u->t.wake_part, p->wake_part_mc },
 		{ &u->t.hint_true, p->hint_true_mc },
@@ -71,6 +72,7 @@ static void set_times(struct bf_sync_unit *u)
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(times); i++)
 		*times[i].ps = (uint64_t)times[i].mc * p->cycle_ps / 1000;
+	u->t.wake_scan += u->t.wake_scan == 0;
 	u->t.tick = (uint64_t)p->tick_cycles * p->cycle_ps;
 }
 
@@ -106,8 +108,10 @@ void bf_sync_destroy(struct bf_sync_unit *u)
 {
 	if (!u)
 		return;
-	if (u->sim)
+	if (u->sim) {
 		bf_sim_cancel(u->sim, &u->limit);
+		bf_sim_cancel(u->sim, &u->search);
+	}
 	free(u->line_of);
 	free(u->note);
 	free(u);

@@ -88,6 +88,8 @@ struct bf_sync_instr {
 	struct bf_sync_unit *unit;
 	struct bf_sync_instr *next_waiter, **waiter_link;
 	uint64_t limit_ps;
+	uint64_t wake_ps; /* from being found to its turn, once `called`: its phase is over */
+	bool called;
 };
 
 /* How a fault is told: the instruction has `fault` set. Before `done`; the unit does nothing more. */

@@ -13,7 +13,7 @@ struct bf_sync_times {
 	uint64_t arrive, test, init, expect, refuse, miss, ahead, enter;
 	uint64_t op, lane, lane_test, lane_busy, merge, issue, operands, remote_issue, remote_operands, load, atomic,
 	    recv;
-	uint64_t wake, wake_next, wake_part, hint_true, hint_false, acquire;
+	uint64_t wake, wake_scan, wake_next, wake_part, hint_true, hint_false, acquire;
 };
 
 /* An entry of the barrier cache. `tag` is the address divided by the bytes of a line. */
@@ -60,6 +60,10 @@ struct bf_sync_unit {
 	uint32_t parked;
 	uint64_t tick_ps; /* when the tick counter was started */
 	struct bf_event limit;
+	struct bf_event search;     /* for those that are called: */
+	struct bf_sync_instr *look; /* ... it looks at this entry */
+	uint64_t look_ps;           /* ... since then */
+	uint32_t called;
 	uint64_t part_ps[BF_SYNC_PARTS];   /* when another waiter of that sub-partition may be let go */
 	uint64_t turn[BF_HOPPER_POOL_MAX]; /* when waiters are let go; none later than port_last_ps */
 	uint64_t port_last_ps;

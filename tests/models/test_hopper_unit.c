@@ -303,6 +303,42 @@ START_TEST(wakes_in_order_of_parking)
 }
 END_TEST
 
+/* The search for the woken looks at one entry after the other; who is called meanwhile is found on its way. */
+START_TEST(a_waiter_parked_last_is_found_last)
+{
+	const uint64_t scan = (uint64_t)bf_hopper_h200.wake_scan_mc * bf_hopper_h200.cycle_ps / 1000;
+	struct waiter w[8];
+	uint32_t next = 0;
+	uint64_t start;
+	struct rig r;
+
+	rig_open(&r, &(struct rig_opts){ 0 });
+	for (uint32_t i = 0; i < 8; i++)
+		rig_do(&r, 0, BF_SYNC_INIT, i * 8, 1, 0);
+	for (uint32_t i = 0; i < 8; i++) {
+		park(&r, &w[i], i, i * 8, &next);
+		pass(&r, 100);
+	}
+	start = r.sim->now_ps;
+	rig_do(&r, 0, BF_SYNC_ARRIVE, 7 * 8, 1, 0);
+	pass(&r, 100);
+	ck_assert_uint_eq(w[7].when - start, 66 * CYCLE + 7 * scan);
+	start = r.sim->now_ps;
+	rig_do(&r, 0, BF_SYNC_ARRIVE, 0, 1, 0);
+	pass(&r, 100);
+	ck_assert_uint_eq(w[0].when - start, 66 * CYCLE);
+	ck_assert_uint_eq(counts_of(&r)->woken, 2);
+	for (uint32_t i = 1; i < 7; i++) {
+		rig_do(&r, 0, BF_SYNC_ARRIVE, i * 8, 1, 0);
+		pass(&r, 100);
+		ck_assert_uint_eq(w[i].in.result, UINT32_MAX);
+	}
+	ck_assert_uint_eq(counts_of(&r)->woken, 8);
+	ck_assert_ptr_null(bf_sync_waiter(unit_of(&r), 0));
+	rig_close(&r);
+}
+END_TEST
+
 START_TEST(a_wait_ends_at_its_15th_tick)
 {
 	struct waiter w[2];
@@ -561,6 +597,7 @@ int main(void)
 	tcase_add_test(tc, memory_is_stale_while_cached);
 	tcase_add_test(tc, an_exit_drops_lines);
 	tcase_add_test(tc, wakes_in_order_of_parking);
+	tcase_add_test(tc, a_waiter_parked_last_is_found_last);
 	tcase_add_test(tc, a_wait_ends_at_its_15th_tick);
 	tcase_add_test(tc, thirty_two_may_wait);
 	tcase_add_test(tc, only_converged_warps_park);

@@ -100,6 +100,9 @@ struct bf_sync_instr *bf_lab_instr(struct bf_warp *w, enum bf_sync_op op, uint32
 /* Thousandths of cycles since the simulation began. Self. */
 int64_t bf_lab_clock(const struct bf_warp *w);
 
+/* From the arrive that completes barrier `b` of so many to the next one, as the first probe's loop takes it. */
+int64_t bf_lab_between(uint32_t b, uint32_t barriers);
+
 /* Address of the i-th barrier at a stride, in the window of a block. */
 uint32_t bf_lab_barrier(const struct bf_hopper_cta *cta, uint32_t i, uint32_t stride);
 

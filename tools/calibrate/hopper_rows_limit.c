@@ -11,14 +11,13 @@
 /*
  * Code around the tries, in thousandths of a cycle. CODE: clock reads and the loop's end, within a try as the first
  * probe took it. COLD: its first pass. BETWEEN: from one try's end to the next one's start in the second probe.
- * HINT_START: from the common start to the first try of hint_arrive, HINT_START_ALL: of a whole warp; HINT_LOOP:
- * between two of its tries, the first two excepted; HINT_CODE: within one. BACKGROUND: a loop's part beside its arrive.
+ * HINT_START: from the common start to the first try of hint_arrive; HINT_LOOP: between two of its tries, the first
+ * two excepted; HINT_CODE: within one. BACKGROUND: a loop's part beside its arrive.
  */
 #define CODE 30000
 #define COLD 25000
 #define BETWEEN 34000
-#define HINT_START 60000
-#define HINT_START_ALL 94000
+#define HINT_START 94000
 #define HINT_LOOP 149000
 #define HINT_LOOP_FIRST 115000
 #define HINT_CODE 32000
@@ -211,7 +210,7 @@ static void hint_main(struct bf_warp *w)
 	struct hint *k = w->arg;
 	bool over = false;
 
-	bf_lab_spend(w, w->active == UINT32_MAX ? HINT_START_ALL : HINT_START);
+	bf_lab_spend(w, HINT_START);
 	while (!over) {
 		const int64_t start = bf_lab_clock(w);
 

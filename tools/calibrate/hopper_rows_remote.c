@@ -80,7 +80,8 @@ static int64_t run_turns(struct bf_row *row, struct turns *k, uint32_t cluster, 
 {
 	struct bf_lab lab;
 
-	if (cluster < 2 || cluster > BF_HOPPER_CLUSTER_MAX || k->peer == 0 || k->peer >= cluster) {
+	k->itself |= k->peer == 0;
+	if (cluster < 1 || cluster > BF_HOPPER_CLUSTER_MAX || k->peer >= cluster) {
 		row->problem = "the row's numbers do not fit the experiment";
 		return 0;
 	}
@@ -107,8 +108,8 @@ void bf_row_remote_pingpong(struct bf_row *row)
 
 	k.release = strncmp(mode, "release", 7) == 0;
 	k.acquire = n > 20 && strstr(mode, "acquire.cluster") != NULL;
-	k.itself = strcmp(mode, "local arrive, itself") == 0;
-	if (strcmp(mode, "st.async 8 B") == 0)
+	k.itself = strstr(mode, "itself") || strncmp(mode, "local", 5) == 0;
+	if (strncmp(mode, "st.async", 8) == 0)
 		k.op = BF_SYNC_ST_ASYNC;
 	else if (!k.release && !k.itself && strncmp(mode, "relaxed", 7) != 0)
 		row->problem = "there is no such mode";

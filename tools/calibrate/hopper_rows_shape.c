@@ -20,55 +20,90 @@
 #define ALONE 161000
 #define IN_TURN 232000
 #define REJOINED 126000
+#define OPPOSITE 129000 /* ... and whose tokens are of two phases */
 #define START 123000
 #define CODE 86000
 
-/* How the lanes ask: each part is lanes that go through the code together. */
-static const struct shape {
-	const char *name;
+/* How the lanes ask, as a row's "shape" says it in words: each part is lanes that go through the code together. */
+struct shape {
 	uint32_t part[2]; /* lanes; 0: there is no such part */
 	uint32_t gone;    /* lanes that have exited */
 	uint32_t second;  /* lanes that name the second barrier */
+	uint32_t odd;     /* lanes that ask for parity 1 */
 	int64_t loop;
 	bool tokens;       /* every lane has a token of its own of the current phase */
 	bool opposite;     /* the high lanes have tokens of the phase before */
 	int64_t arrive_at; /* of the completing arrive; 0: after 6000 cycles */
-} shapes[] = {
-	{ .name = "all lanes, one barrier", .part = { ALL } },
-	{ .name = "halves split by a branch, one barrier", .part = { LOW, HIGH }, .loop = IN_TURN },
-	{ .name = "halves split by a branch, two barriers", .part = { LOW, HIGH }, .second = HIGH, .loop = IN_TURN },
-	{ .name = "one lane, others exited", .part = { 1 }, .gone = ~1u },
-	{ .name = "16 lanes, others exited", .part = { LOW }, .gone = HIGH },
-	{ .name = "16 lanes, others at the rejoin", .part = { LOW }, .loop = ALONE },
-	{ .name = "one lane, others at the rejoin", .part = { 1 }, .loop = ALONE },
-	{ .name = "last lane, others at the rejoin", .part = { 1u << 31 }, .loop = ALONE },
-	{ .name = "16 lanes, other half spinning", .part = { LOW }, .loop = ALONE },
-	{ .name = "31 lanes against 1, rejoined after each try",
-	  .part = { ALL },
-	  .second = 1u << 31,
-	  .loop = REJOINED },
-	{ .name = "halves on two barriers of one pair, rejoined after each try",
-	  .part = { ALL },
-	  .second = HIGH,
-	  .loop = REJOINED },
-	{ .name = "halves on two barriers, rejoined after each try",
-	  .part = { ALL },
-	  .second = HIGH,
-	  .loop = REJOINED },
-	{ .name = "all lanes, 32 different tokens of one phase",
-	  .part = { ALL },
-	  .tokens = true,
-	  .arrive_at = 1085000 },
-	{ .name = "halves with tokens of opposite phase",
-	  .part = { ALL },
-	  .tokens = true,
-	  .opposite = true,
-	  .loop = REJOINED + 129000,
-	  .arrive_at = 1240000 },
 };
 
+/* The lanes that `text` begins with: "all lanes", "halves", "one lane", "last lane", "16 lanes"; 0: none of these. */
+static uint32_t lanes_named(const char *text)
+{
+	unsigned n = 0;
+
+	if (strncmp(text, "all", 3) == 0 || strncmp(text, "halves", 6) == 0)
+		return ALL;
+	if (strncmp(text, "last lane", 9) == 0)
+		return 1u << 31;
+	if (strncmp(text, "one lane", 8) == 0 || strncmp(text, "first lane", 10) == 0 ||
+	    strncmp(text, "lane 0", 6) == 0)
+		return 1;
+	if (sscanf(text, "%u lane", &n) != 1 || n == 0 || n > BF_WARP_LANES)
+		return 0;
+	return n == BF_WARP_LANES ? ALL : (1u << n) - 1;
+}
+
+/* "31 lanes against 1", "halves on two barriers", "16+16": the lanes of the other side; 0: the text names none. */
+static uint32_t other_side(const char *text)
+{
+	const char *against = strstr(text, "against");
+	unsigned n = 0, m = 0;
+
+	if (sscanf(text, "%u+%u", &n, &m) == 2 || (against && sscanf(against, "against %u", &m) == 1))
+		return m > 0 && m < BF_WARP_LANES ? ALL << (BF_WARP_LANES - m) : 0;
+	return strncmp(text, "halves", 6) == 0 || strstr(text, "two") ? HIGH : 0;
+}
+
+static bool in_words(const char *text, const char *a, const char *b, const char *c)
+{
+	return strstr(text, a) || strstr(text, b) || strstr(text, c);
+}
+
+/* False: the words do not say an experiment. */
+static bool read_shape(const char *text, struct shape *s)
+{
+	const uint32_t other = other_side(text), named = lanes_named(text);
+	const bool branch = in_words(text, "branch", "split", "diverge");
+
+	*s = (struct shape){ .part = { other ? ALL : named }, .loop = REJOINED };
+	if (strstr(text, "token")) {
+		s->tokens = true;
+		s->opposite = strstr(text, "opposite") != NULL;
+		s->loop = s->opposite ? REJOINED + OPPOSITE : REJOINED;
+		s->arrive_at = s->opposite ? 1240000 : 1085000;
+		s->part[0] = ALL;
+		return named || other;
+	}
+	if (other && branch) {
+		s->part[0] = ~other;
+		s->part[1] = other;
+		s->loop = IN_TURN;
+	}
+	if (strstr(text, "parit"))
+		s->odd = other ? other : HIGH;
+	else if (other && in_words(text, "two barriers", "against", "distinct") && !strstr(text, "one barrier"))
+		s->second = other;
+	if (other)
+		return s->second || s->odd || branch;
+	if (strstr(text, "exited"))
+		s->gone = ~named;
+	else if (named != ALL)
+		s->loop = ALONE;
+	return named && (named == ALL || s->gone || in_words(text, "other", "rest", "wait"));
+}
+
 struct park {
-	const struct shape *shape;
+	struct shape shape;
 	uint64_t token[BF_WARP_LANES];
 	int64_t arrive_at;
 	int64_t tries[BF_WARP_LANES], first[BF_WARP_LANES], result[BF_WARP_LANES], total[BF_WARP_LANES],
@@ -89,10 +124,11 @@ static void park_main(struct bf_warp *w)
 		struct bf_sync_instr *in;
 
 		w->active = left;
-		in = bf_lab_instr(w, k->shape->tokens ? BF_SYNC_TRY_STATE : BF_SYNC_TRY_PARITY, near, 0);
+		in = bf_lab_instr(w, k->shape.tokens ? BF_SYNC_TRY_STATE : BF_SYNC_TRY_PARITY, near, 0);
 		for (uint32_t lane = 0; lane < BF_WARP_LANES; lane++) {
-			in->address[lane] = k->shape->second >> lane & 1 ? far : near;
+			in->address[lane] = k->shape.second >> lane & 1 ? far : near;
 			in->token[lane] = k->token[lane];
+			in->count[lane] = k->shape.odd >> lane & 1;
 		}
 		bf_warp_do(w);
 		bf_lab_spend(w, in->parked ? 0 : CLOCK);
@@ -109,7 +145,7 @@ static void park_main(struct bf_warp *w)
 		w->exited |= in->result;
 		left &= ~in->result;
 		if (left)
-			bf_lab_spend(w, k->shape->loop);
+			bf_lab_spend(w, k->shape.loop);
 	}
 }
 
@@ -118,10 +154,10 @@ static void park_init(struct bf_warp *w)
 	struct park *k = w->arg;
 
 	bf_warp_init(w, bf_lab_barrier(w->cta, 1, 8), 1);
-	bf_warp_init(w, bf_lab_barrier(w->cta, 0, 8), k->shape->tokens ? 33 : 1);
-	for (uint32_t lane = 0; k->shape->tokens && lane < BF_WARP_LANES; lane++) {
+	bf_warp_init(w, bf_lab_barrier(w->cta, 0, 8), k->shape.tokens ? 33 : 1);
+	for (uint32_t lane = 0; k->shape.tokens && lane < BF_WARP_LANES; lane++) {
 		k->token[lane] = bf_warp_arrive(w, bf_lab_barrier(w->cta, 0, 8));
-		if (k->shape->opposite && HIGH >> lane & 1)
+		if (k->shape.opposite && HIGH >> lane & 1)
 			k->token[lane] ^= BF_MBAR_PHASE;
 	}
 }
@@ -135,39 +171,33 @@ static void park_arrive(struct bf_warp *w)
 	bf_warp_arrive(w, bf_lab_barrier(w->cta, 1, 8));
 }
 
-static const struct shape *find_shape(struct bf_row *row)
-{
-	for (size_t i = 0; i < BF_ARRAY_LEN(shapes); i++)
-		if (bf_row_is(row, "shape", shapes[i].name))
-			return &shapes[i];
-	row->problem = "there is no such shape";
-	return NULL;
-}
-
 void bf_row_park_shape(struct bf_row *row)
 {
-	struct park k = { .shape = find_shape(row) };
+	struct park k = { 0 };
+	char text[96];
 	int64_t lanes[BF_ROW_LIST], tries[BF_ROW_LIST], first[BF_ROW_LIST], result[BF_ROW_LIST], total[BF_ROW_LIST],
 	    each[BF_ROW_LIST];
 	const uint32_t n = bf_row_list(row, "lanes", lanes);
 	struct bf_lab lab;
 
-	if (!k.shape)
+	bf_row_text(row, "shape", text, sizeof(text));
+	if (!read_shape(text, &k.shape)) {
+		row->problem = "the words of its shape say no experiment";
 		return;
+	}
 	if (bf_row_list(row, "tries", tries) != n || bf_row_list(row, "first_try", first) != n ||
 	    bf_row_list(row, "first_result", result) != n || bf_row_list(row, "total", total) != n ||
 	    bf_row_list(row, "mean_try", each) != n) {
 		row->problem = "the row's lists have different lengths";
 		return;
 	}
-	k.arrive_at = k.shape->arrive_at ? k.shape->arrive_at : 5934000;
+	k.arrive_at = k.shape.arrive_at ? k.shape.arrive_at : 5934000;
 	if (bf_lab_open(&lab, row, 1, 2)) {
 		bf_lab_warp(&lab, lab.cta[0], 1, 1, park_init, &k);
 		bf_lab_run(&lab);
 		for (uint32_t p = 0; p < 2; p++)
-			if (k.shape->part[p])
-				bf_lab_warp(&lab, lab.cta[0], 0, k.shape->part[p], park_main, &k)->exited =
-				    k.shape->gone;
+			if (k.shape.part[p])
+				bf_lab_warp(&lab, lab.cta[0], 0, k.shape.part[p], park_main, &k)->exited = k.shape.gone;
 		bf_lab_warp(&lab, lab.cta[0], 1, 1, park_arrive, &k);
 		bf_lab_run(&lab);
 	}
@@ -187,7 +217,6 @@ void bf_row_park_shape(struct bf_row *row)
 
 #define LANES_LOOP 87000  /* from a false to the next try */
 #define LANES_COLD 248000 /* after the first try: that loop's code is not there sooner */
-#define LANES_ARRIVES 12000
 
 struct lanes {
 	uint32_t warps, lanes;
@@ -238,7 +267,7 @@ static void lanes_complete(struct bf_warp *w)
 	for (uint32_t i = 0; i < k->lanes; i++) {
 		bf_lab_instr(w, BF_SYNC_ARRIVE, bf_lab_barrier(w->cta, i, 8), 1);
 		bf_warp_push(w);
-		bf_lab_spend(w, LANES_ARRIVES - 8000);
+		bf_lab_spend(w, bf_lab_between(i, k->lanes) - 8000);
 	}
 }
 

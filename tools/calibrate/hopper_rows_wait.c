@@ -11,8 +11,8 @@
 /*
  * Code around the operations, in thousandths of a cycle. PINGPONG: from a true wait to the next arrive. SPIN: the same
  * behind a spinning test, whose loop takes SPIN_LOOP. LOOP: from a false to the next try. ARRIVES: between the
- * completing arrives of one warp, with a clock read before each. SKEW: between the first tries of a block's warps.
- * SECOND: what the second probe's code adds to a resumption, SECOND_AGAIN after a false.
+ * completing arrives of one warp of the second probe, with a clock read before each. SKEW: between the first tries of a
+ * block's warps. SECOND: what the second probe's code adds to a resumption, SECOND_AGAIN after a false.
  */
 #define PINGPONG 53000
 #define SPIN 60000
@@ -96,6 +96,7 @@ struct wake {
 	int64_t resumed[WAITERS]; /* out, by waiter */
 	int64_t tries[WAITERS], longest[WAITERS], first_false[WAITERS];
 	uint32_t stride; /* of barriers */
+	bool loop;       /* they are completed by the first probe's loop */
 };
 
 static void wait_main(struct bf_warp *w)
@@ -126,7 +127,7 @@ static void complete_all(struct bf_warp *w, struct wake *k)
 		k->arrived[b] = bf_lab_clock(w);
 		bf_lab_instr(w, BF_SYNC_ARRIVE, bf_lab_barrier(w->cta, b, k->stride), 1);
 		bf_warp_push(w);
-		bf_lab_spend(w, ARRIVES - 8000);
+		bf_lab_spend(w, (k->loop ? bf_lab_between(b, k->barriers) : ARRIVES) - 8000);
 	}
 }
 
@@ -156,9 +157,10 @@ static void wake_main(struct bf_warp *w)
 
 /*
  * Warps that resume together run the code behind the wait together, and get in each other's way: one that resumes while
- * more than two of its sub-partition have done so for a short time reads its clock later (CROWD for each, two at most).
+ * more than one of its sub-partition have done so for a short time reads its clock later (CROWD for each, four at
+ * most).
  */
-#define CROWD 8000
+#define CROWD 3000
 #define CROWD_TIME 90000
 
 static void crowd(struct wake *k)
@@ -170,7 +172,7 @@ static void crowd(struct wake *k)
 
 		for (uint32_t j = i % 4; j < k->waiters; j += 4)
 			before += k->resumed[j] < k->resumed[i] && k->resumed[j] + CROWD_TIME > k->resumed[i];
-		before = before < 2 ? 0 : before > 4 ? 2 : before - 2;
+		before = before < 1 ? 0 : before > 5 ? 4 : before - 1;
 		later[i] = before * CROWD;
 	}
 	for (uint32_t i = 0; i < k->waiters; i++)
@@ -197,7 +199,7 @@ static bool run_wake(struct bf_row *row, struct wake *k, bf_warp_fn *completing)
 		bf_lab_run(&lab);
 	}
 	bf_lab_close(&lab);
-	if (k->barriers == 1)
+	if (k->barriers == 1 || k->loop)
 		crowd(k);
 	for (uint32_t i = 0; i < k->waiters; i++) {
 		k->resumed[i] -= k->arrived[i % k->barriers];
@@ -216,13 +218,6 @@ static void block_skew(struct wake *k, int64_t base, int64_t step)
 	}
 }
 
-/*
- * One-shot rows include the fetch of code that runs for the first time; with more than four barriers completed one
- * after the other that grows with the warps of a sub-partition. Fitted to the means.
- */
-#define FETCH 2500
-#define FETCH_MATES 4
-
 void bf_row_wake(struct bf_row *row)
 {
 	struct wake k = {
@@ -230,6 +225,7 @@ void bf_row_wake(struct bf_row *row)
 		.barriers = bf_row_u32(row, "barriers"),
 		.delay = bf_row_number(row, "delay"),
 		.stride = 8,
+		.loop = true,
 	};
 	int64_t resume[BF_ROW_LIST], attempts[BF_ROW_LIST], longest[BF_ROW_LIST];
 	const uint32_t n = bf_row_list(row, "resume", resume);
@@ -242,8 +238,6 @@ void bf_row_wake(struct bf_row *row)
 	block_skew(&k, 185000, SKEW);
 	if (!run_wake(row, &k, wake_main))
 		return;
-	for (uint32_t i = 0; k.barriers > 4 && i < n; i++)
-		k.resumed[i] += (n + 3) / 4 - 1 < FETCH_MATES ? ((n + 3) / 4 - 1) * FETCH : FETCH_MATES * FETCH;
 	if (n > 8) {
 		bf_row_spread(row, "resume", resume, n, k.resumed, n);
 		bf_row_spread(row, "attempts", attempts, n, k.tries, n);
