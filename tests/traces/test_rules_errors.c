@@ -412,6 +412,18 @@ START_TEST(remote_address_zero)
 }
 END_TEST
 
+/* The key begins at 0: the entry was executed. */
+START_TEST(remote_address_zero_that_is_served)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, wqe_start, r.qp, .qpn = QPN, .index = 1, .opcode = 16, .rkey = 0x1234);
+	STORY(&r.s, wqe_done, r.qp, .qpn = QPN, .index = 1, .next = 2, .opcode = 16, .signalled = 1);
+	story_ends(&r.s, NULL, NULL);
+}
+END_TEST
+
 START_TEST(captures)
 {
 	uint8_t wqe[64] = { 0, 0, 5, 8 }, cqe[64] = { 0 };
@@ -514,6 +526,7 @@ int main(void)
 	tcase_add_loop_test(t, completion_queues, 0, 2);
 	tcase_add_loop_test(t, control_segments, 0, 2);
 	tcase_add_test(t, remote_address_zero);
+	tcase_add_test(t, remote_address_zero_that_is_served);
 	tcase_add_loop_test(t, captures, 0, 4);
 	tcase_add_test(t, suppressed_findings_do_not_count);
 	tcase_add_test(t, one_rule_alone);

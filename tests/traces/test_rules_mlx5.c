@@ -341,6 +341,30 @@ START_TEST(records_that_crossed)
 }
 END_TEST
 
+/* The record of a queue pair that is destroyed: its memory is the next one's, which begins at 1. */
+START_TEST(record_that_was_given_back)
+{
+	const struct bf_rec_cmd destroy = { .number = QPN, .opcode = BF_MLX5_CMD_DESTROY_QP };
+	struct story s;
+	struct verdict c;
+	uint64_t older, newer;
+
+	begin(&s);
+	newer = store_dbrec(&s, s.other, 7);
+	visible(&s, s.other, newer, DBREC + 4, 4);
+	read_dbrec(&s, 7, 7);
+	if (!_i)
+		bf_record(&s.st, &bf_rec_cmd_schema, s.dma, &destroy, NULL, 0);
+	older = store_dbrec(&s, s.thread, 1);
+	visible(&s, s.thread, older, DBREC + 4, 4);
+	c = end(&s);
+	if (_i)
+		says(&c, "went back from 7 to 1");
+	else
+		ck_assert_str_eq(c.rule, "");
+}
+END_TEST
+
 START_TEST(entries_that_nobody_rang_for)
 {
 	const struct bf_rec_ibgda_publish p = { .base = 0, .count = 3, .qpn = QPN };
@@ -495,6 +519,7 @@ int main(void)
 	tcase_add_test(tc, late_record_and_early_doorbell);
 	tcase_add_test(tc, late_record_that_a_later_doorbell_covers);
 	tcase_add_test(tc, records_that_crossed);
+	tcase_add_loop_test(tc, record_that_was_given_back, 0, 2);
 	tcase_add_test(tc, entries_that_nobody_rang_for);
 	tcase_add_test(tc, index_of_the_last_entry_in_the_record);
 	tcase_add_test(tc, poll_that_ended_too_early);

@@ -127,6 +127,23 @@ static bool is_follower(const struct bf_stuck_thread *t)
 	return strcmp(t->what, "its team") == 0 || strncmp(t->what, "other threads", 13) == 0;
 }
 
+/*
+ * In a run that has not come to a halt a wait is worth a word beside something that is stuck; or where a queue has
+ * stopped and a thread, who sleeps between its looks, looks at one place alone for longer than retries take.
+ */
+#define LONG_PS 50000000000ull
+
+static bool is_worth_a_word(const struct bf_stuck *s, struct bf_stuck_thread *t, bool beside)
+{
+	if (!t->waits || is_follower(t))
+		return false;
+	if (s->failed && !t->deadlock && s->end_ps - t->polls_ps >= LONG_PS) {
+		t->since_ps = t->polls_ps;
+		return true;
+	}
+	return t->deadlock || (beside && !s->deadlock);
+}
+
 /* A group has the name of the thread that has waited longest. */
 static void name_first(const struct bf_stuck *s, struct bf_stuck_group *g, const struct bf_stuck_thread *t)
 {
@@ -139,11 +156,10 @@ static int group_threads(struct bf_stuck *s)
 	const uint32_t first = s->ngroups;
 
 	for (size_t i = 0; i < s->nthreads; i++) {
-		const struct bf_stuck_thread *t = &s->thread[i];
+		struct bf_stuck_thread *t = &s->thread[i];
 		struct bf_stuck_group *g = NULL;
 
-		/* In a run that has not come to a halt a wait is worth a word only beside something that is stuck. */
-		if (!t->waits || is_follower(t) || !(t->deadlock || (first && !s->deadlock)))
+		if (!is_worth_a_word(s, t, first))
 			continue;
 		for (uint32_t n = first; n < s->ngroups && !g; n++)
 			if (strncmp(s->groups[n].text, t->what, strlen(t->what)) == 0 &&

@@ -60,6 +60,7 @@ struct bf_stuck_thread {
 	uint32_t actor;
 	bool waits, deadlock, ended;
 	uint64_t since_ps, va, value;
+	uint64_t polls_ps; /* since when it has waited for nothing but this address */
 	char what[40];
 };
 
@@ -106,6 +107,7 @@ struct bf_stuck {
 	uint32_t last_actor;
 	size_t last_thread;
 	bool ran, device, deadlock; /* ran, device: some device did, or said, something */
+	bool failed;                /* a queue stopped */
 	struct {
 		const struct bf_rec_schema *type;
 		const struct bf_stuck_row *row;

@@ -306,6 +306,7 @@ static int take_row(const struct moving *m)
 		m->q->size = size;
 	switch (m->row->role) {
 	case BF_LIFE_STOP:
+		m->s->failed = true;
 		stop(m);
 		return 0;
 	case BF_LIFE_PEER:

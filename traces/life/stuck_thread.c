@@ -8,6 +8,8 @@ ROW(on_agent_wait)
 	(void)actor;
 	if (!t)
 		return bf_stuck_no_memory(s);
+	if (!t->polls_ps || t->va != bf_stuck_field(rec, "va"))
+		t->polls_ps = rec->time_ps;
 	t->waits = true;
 	t->since_ps = rec->time_ps;
 	t->va = bf_stuck_field(rec, "va");

@@ -443,6 +443,13 @@ struct bf_ring *bf_stores_area(struct bf_stores *s, struct bf_ring *old, struct 
 	return note_ring(s, old, &is, false);
 }
 
+void bf_stores_drop(struct bf_stores *s, struct bf_ring *r)
+{
+	forget_pages(s);
+	drop_pages(s, r);
+	r->entries = 0;
+}
+
 /* `*i` is where to go on looking; start with page_place(). */
 static struct bf_ring *next_on_page(const struct bf_stores *s, uint64_t number, uint32_t *i)
 {

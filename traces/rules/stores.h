@@ -75,6 +75,9 @@ struct bf_ring *bf_stores_ring(struct bf_stores *s, struct bf_ring *old, struct 
 struct bf_ring *bf_stores_area(struct bf_stores *s, struct bf_ring *old, struct bf_rule_queue *queue, uint64_t va,
 			       uint64_t len);
 
+/* Nothing lies in `r`, one of these, any more, and it has no entries: its memory was given back. */
+void bf_stores_drop(struct bf_stores *s, struct bf_ring *r);
+
 /* How the device had got entry `slot` by `by_ps`; NULL when no read is known. */
 const struct bf_sample *bf_ring_sample(const struct bf_ring *r, uint32_t slot, uint64_t by_ps);
 

@@ -1,52 +1,9 @@
 // NCCL between processes: nccl_sums RANK RANKS FILE COUNT; the file brings the others the identity that rank 0 made.
 // Each result is compared with what the sum must be.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda_runtime.h>
-#include <nccl.h>
-#include <string>
-#include <unistd.h>
 #include <vector>
-#define CK(x)                                                                                                          \
-	do {                                                                                                           \
-		cudaError_t e_ = (x);                                                                                  \
-		if (e_ != cudaSuccess) {                                                                               \
-			printf("line %d: %s\n", __LINE__, cudaGetErrorString(e_));                                     \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
-#define NK(x)                                                                                                          \
-	do {                                                                                                           \
-		ncclResult_t e_ = (x);                                                                                 \
-		if (e_ != ncclSuccess) {                                                                               \
-			printf("line %d: %s\n", __LINE__, ncclGetErrorString(e_));                                     \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
-static ncclUniqueId identity(int rank, const std::string &path)
-{
-	ncclUniqueId id;
-	const std::string made = path + ".new";
-	if (!rank) {
-		NK(ncclGetUniqueId(&id));
-		FILE *f = fopen(made.c_str(), "wb");
-		fwrite(&id, sizeof(id), 1, f);
-		fclose(f);
-		rename(made.c_str(), path.c_str());
-		return id;
-	}
-	for (;;) {
-		FILE *f = fopen(path.c_str(), "rb");
-		if (f) {
-			if (fread(&id, sizeof(id), 1, f) != 1)
-				exit(1);
-			fclose(f);
-			return id;
-		}
-		usleep(10000);
-	}
-}
+
+#include "nccl_start.h"
+
 template <typename T> static std::vector<T> mine(int rank, size_t n)
 {
 	std::vector<T> v(n);

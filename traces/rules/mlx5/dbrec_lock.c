@@ -70,8 +70,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_store now;
 
 	if (e->kind == BF_SEEN_qp_state) {
-		/* A queue that is reset begins at 0 again. */
-		if (e->qp_state.to == BF_MLX5_QPS_RST)
+		/* A queue that is reset begins at 0 again, and so does one whose number was another's. */
+		if (e->qp_state.to == BF_MLX5_QPS_RST || e->qp_state.from == BF_MLX5_QPS_RST)
 			((struct state *)bf_rule_queue_state(r, e->queue))->set = false;
 	} else if (e->kind == BF_SEEN_ibgda_post || e->kind == BF_SEEN_dbrec) {
 		catch_up(r, e);

@@ -382,8 +382,10 @@ static void note_config(struct bf_rules *r, struct bf_mlx5_queue *q, const struc
 		bf_mlx5_set_depth(q, e->capture_qp.sq_wqebbs);
 	} else {
 		/* A number that is given out again names another queue. */
+		struct bf_ring *dbrec = q->dbrec_ring && q->dbrec_ring->entries ? q->dbrec_ring : NULL;
+
 		free(q->slots);
-		*q = (struct bf_mlx5_queue){ .ring = q->ring, .dbrec_ring = q->dbrec_ring, .assumed = q->assumed };
+		*q = (struct bf_mlx5_queue){ .ring = q->ring, .dbrec_ring = dbrec, .assumed = q->assumed };
 		q->send_cqn = (uint32_t)e->qp_config.send_cqn;
 		q->pd = (uint32_t)e->qp_config.pd;
 		q->sq = e->qp_config.sq;
@@ -580,6 +582,9 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 	case BF_SEEN_ibgda_move:
 		note_move(r, e);
 		break;
+	case BF_SEEN_cmd:
+		bf_mlx5_note_command(r, e);
+		break;
 	default:
 		if (e->queue)
 			on_queue(r, run, e);
@@ -673,6 +678,7 @@ static const uint16_t records[] = {
 	BF_SEEN_agent_wait,
 	BF_SEEN_agent_wake,
 	BF_SEEN_cq_config,
+	BF_SEEN_cmd,
 	0,
 };
 

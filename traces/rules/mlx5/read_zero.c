@@ -3,7 +3,9 @@
 #include "traces/rules/mlx5/mlx5.h"
 
 struct state {
-	bool offsets; /* its driver is GIN, whose keys begin at 0 */
+	bool offsets; /* its keys begin at 0: its driver is GIN, or such an access was served */
+	bool named;
+	uint64_t index; /* of the first entry that names address 0 */
 };
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -16,8 +18,15 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		s->offsets = true;
 		return;
 	}
+	if (e->kind == BF_SEEN_wqe_done) {
+		s->offsets = s->offsets || (s->named && e->wqe_done.index == s->index && !e->wqe_done.syndrome);
+		return;
+	}
 	if (!e->wqe_start.rkey || e->wqe_start.raddr || s->offsets)
 		return;
+	if (!s->named)
+		s->index = e->wqe_start.index;
+	s->named = true;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;
@@ -26,6 +35,13 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	    f, "WQE %" PRIu64 " of QP 0x%" PRIx64 " on PE %" PRIu32 ", %s, names remote address 0 with key 0x%" PRIx64,
 	    e->wqe_start.index, e->queue->number, e->queue->pe, bf_seen_text(e, "opcode", opcode, sizeof(opcode)),
 	    e->wqe_start.rkey);
+}
+
+static void tell(struct bf_rule_run *r, struct bf_finding *f)
+{
+	const struct state *s = bf_rule_queue_state(r, f->queue);
+
+	f->dropped = f->dropped || s->offsets;
 }
 
 const struct bf_rule bf_rule_mlx5_read_zero = {
@@ -42,7 +58,8 @@ const struct bf_rule bf_rule_mlx5_read_zero = {
 		.twin = "run ibgda-get",
 	},
 	.rank = BF_RANK_REFUSED - 3,
-	.records = BF_SEES(wqe_start, gin_queue),
+	.records = BF_SEES(wqe_start, wqe_done, gin_queue),
 	.queue_bytes = sizeof(struct state),
 	.on = on,
+	.tell = tell,
 };

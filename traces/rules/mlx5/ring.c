@@ -224,3 +224,19 @@ void bf_mlx5_note_visible(struct bf_rules *r, const struct bf_seen *e)
 	show_dbrec_store(&q->after, s);
 	show_dbrec_store(&q->most, s);
 }
+
+/* A queue pair that is destroyed leaves its record's memory to others. */
+void bf_mlx5_note_command(struct bf_rules *r, const struct bf_seen *e)
+{
+	struct bf_rule_queue *queue;
+
+	if (e->cmd.opcode != BF_MLX5_CMD_DESTROY_QP || e->cmd.status)
+		return;
+	for (uint32_t i = 0; (queue = bf_rule_queue_at(r, i)); i++) {
+		struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+
+		if (queue->family == &bf_rules_mlx5 && queue->pe == e->pe && queue->number == e->cmd.number &&
+		    q->dbrec_ring)
+			bf_stores_drop(bf_rule_stores(r), q->dbrec_ring);
+	}
+}

@@ -18,5 +18,6 @@ void bf_mlx5_learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64
 /* A store, and one that becomes visible: perhaps of an entry or a doorbell record. */
 void bf_mlx5_note_store(struct bf_rules *r, const struct bf_seen *e);
 void bf_mlx5_note_visible(struct bf_rules *r, const struct bf_seen *e);
+void bf_mlx5_note_command(struct bf_rules *r, const struct bf_seen *e);
 
 #endif
