@@ -38,12 +38,8 @@ BF_DEVICE int bf_ibgda_amo_issue(struct bf_thread *t, const struct bf_ibgda_stat
 	ds = bf_ibgda_wqe_amo(&w, a->op, a->bytes, fetch, to->qp->qpn, idx, a->operand, a->compare, rva, rkey, lva,
 			      to->qp->ibuf.lkey, tail ? 0 : bf_ibgda_flags(state, last));
 	bf_ibgda_entry_store(t, state, to, idx, &w, ds);
-	if (tail && last) {
-		if (dump)
-			bf_ibgda_write_dump(t, to->qp, idx + each, BF_IBGDA_FENCED);
-		else
-			bf_ibgda_write_nop(t, to->qp, idx + each);
-	}
+	if (tail && last)
+		bf_ibgda_write_closing(t, to->qp, idx + each, (int)dump);
 	return bf_ibgda_group_submit(t, state, to->qp, g, message);
 }
 

@@ -79,4 +79,13 @@ BF_DEVICE void bf_ibgda_write_dump(struct bf_thread *t, struct bf_ibgda_qp *qp, 
 	bf_ibgda_wqe_store(t, qp, idx, &w, ds);
 }
 
+/* The signalled block that closes a group: a DUMP that waits for what was read, or a NOP. */
+BF_DEVICE void bf_ibgda_write_closing(struct bf_thread *t, struct bf_ibgda_qp *qp, uint64_t idx, int dump)
+{
+	if (dump)
+		bf_ibgda_write_dump(t, qp, idx, BF_IBGDA_FENCED);
+	else
+		bf_ibgda_write_nop(t, qp, idx);
+}
+
 #endif

@@ -140,10 +140,8 @@ BF_DEVICE int bf_ibgda_warp_round(struct bf_thread *t, const struct bf_ibgda_sta
 		if (lane == chunks % BF_LANES && tail)
 			bf_ibgda_write_signal(t, state, &k->to, g.base + chunks * each, tail,
 					      close ? 0 : BF_IBGDA_SIGNALLED);
-		if (lane == 0 && dump)
-			bf_ibgda_write_dump(t, k->to.qp, g.end - 1, BF_IBGDA_FENCED);
-		else if (lane == 0 && close)
-			bf_ibgda_write_nop(t, k->to.qp, g.end - 1);
+		if (lane == 0 && close)
+			bf_ibgda_write_closing(t, k->to.qp, g.end - 1, dump);
 		if (!BF_UNLIKELY(late))
 			status = bf_ibgda_group_submit(t, state, k->to.qp, &g, message);
 		bf_warp_sync(t, BF_FULL_WARP);
@@ -220,12 +218,8 @@ BF_DEVICE int bf_ibgda_issue(struct bf_thread *t, const struct bf_ibgda_state *s
 		return status;
 	bf_ibgda_write_chunk(t, state, to, g->base + (uint64_t)g->rank * each, opcode, c,
 			     each > 1 ? 0 : bf_ibgda_flags(state, bf_ibgda_is_last(g) && !dump));
-	if (tail && bf_ibgda_leads(t, g)) {
-		if (dump)
-			bf_ibgda_write_dump(t, to->qp, g->end - 1, BF_IBGDA_FENCED);
-		else
-			bf_ibgda_write_nop(t, to->qp, g->end - 1);
-	}
+	if (tail && bf_ibgda_leads(t, g))
+		bf_ibgda_write_closing(t, to->qp, g->end - 1, dump);
 	return late ? 0 : bf_ibgda_group_submit(t, state, to->qp, g, message);
 }
 

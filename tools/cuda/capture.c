@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "tools/cuda/graph.h"
 
 enum { NONE, ACTIVE, INVALIDATED };
@@ -31,18 +32,15 @@ static struct bf_cu_capture *find(uint64_t id)
 
 static int add_captured(struct bf_cu_stream *s, struct bf_cu_node *const *nodes, uint32_t count)
 {
-	struct bf_cu_node **wider = realloc(s->captured, (s->captured_count + count + 1u) * sizeof(*wider));
-
-	if (!wider)
+	if (BF_GROW(s->captured, s->captured_cap, s->captured_count + count))
 		return BF_CU_OUT_OF_MEMORY;
-	s->captured = wider;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t k = 0;
 
-		while (k < s->captured_count && wider[k] != nodes[i])
+		while (k < s->captured_count && s->captured[k] != nodes[i])
 			k++;
 		if (k == s->captured_count)
-			wider[s->captured_count++] = nodes[i];
+			s->captured[s->captured_count++] = nodes[i];
 	}
 	return BF_CU_OK;
 }
@@ -175,16 +173,12 @@ int bf_cu_capture_event(const struct bf_cu_event *e)
 
 int bf_cu_capture_record(struct bf_cu_stream *s, struct bf_cu_event *e)
 {
-	struct bf_cu_node **wider;
-
 	if (s->capture->invalid)
 		return BF_CU_CAPTURE_INVALIDATED;
-	wider = realloc(e->captured, (s->captured_count + 1u) * sizeof(*wider));
-	if (!wider)
+	if (BF_GROW(e->captured, e->captured_cap, s->captured_count))
 		return BF_CU_OUT_OF_MEMORY;
 	if (s->captured_count)
-		memcpy(wider, s->captured, s->captured_count * sizeof(*wider));
-	e->captured = wider;
+		memcpy(e->captured, s->captured, s->captured_count * sizeof(*s->captured));
 	e->captured_count = s->captured_count;
 	e->capture = s->capture->id;
 	return BF_CU_OK;
@@ -319,6 +313,7 @@ static void leave(struct bf_cu_stream *s, void *arg)
 	s->capture = NULL;
 	free(s->captured);
 	s->captured = NULL;
+	s->captured_cap = 0;
 	s->captured_count = 0;
 }
 

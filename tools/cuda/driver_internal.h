@@ -138,7 +138,7 @@ struct bf_cu_module {
 	struct bf_cu_module *next;
 	char *name; /* for messages */
 	struct bf_ptx_source *sources;
-	uint32_t source_count;
+	uint32_t source_count, source_cap;
 	struct bf_ptx_library *lib[BF_EXEC_GPUS_MAX];
 	struct bf_cu_function *functions;
 	char missing[512]; /* why it has no PTX; empty: it has */
@@ -198,7 +198,7 @@ struct bf_cu_op {
 		struct bf_cu_stream *stream;
 		uint64_t number;
 	} * after; /* in other streams */
-	uint32_t after_count;
+	uint32_t after_count, after_cap;
 	union {
 		struct {
 			struct bf_cu_function *fn;
@@ -239,7 +239,7 @@ struct bf_cu_stream {
 	uint64_t queued, done;         /* numbers of operations */
 	struct bf_cu_capture *capture; /* it is captured; then the nodes that the next one waits for */
 	struct bf_cu_node **captured;
-	uint32_t captured_count;
+	uint32_t captured_count, captured_cap;
 };
 
 /* Of an event that several processes have: rounds, in memory that they share. */
@@ -261,7 +261,7 @@ struct bf_cu_event {
 	uint32_t refs;
 	uint64_t capture; /* in which it was recorded last, with what; 0: in none */
 	struct bf_cu_node **captured;
-	uint32_t captured_count;
+	uint32_t captured_count, captured_cap;
 	int device;
 };
 

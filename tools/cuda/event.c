@@ -101,6 +101,7 @@ int cuEventDestroy_v2(CUevent e)
 	e->magic = 0;
 	free(e->captured);
 	e->captured = NULL;
+	e->captured_cap = 0;
 	if (!e->refs)
 		free_event(e);
 	bf_cu_unlock();

@@ -33,7 +33,7 @@ static struct bf_cu_op *copy_op(const struct bf_cu_op *from)
 	memcpy(op, from, sizeof(*op) + extra);
 	op->next = op->next_call = NULL;
 	op->after = NULL;
-	op->after_count = 0;
+	op->after_count = op->after_cap = 0;
 	op->state = BF_CU_OP_QUEUED;
 	if (op->kind == BF_CU_OP_KERNEL) {
 		op->kernel.params = (uint8_t *)(op + 1);
@@ -230,17 +230,13 @@ void bf_cu_graph_free(struct bf_cu_graph *g, struct bf_cu_stream *s, uint64_t nu
 
 static int hold(struct bf_cu_graph *g, struct bf_cu_user_object *o, uint32_t refs)
 {
-	struct bf_cu_held *wider;
-
 	for (uint32_t i = 0; i < g->held_count; i++)
 		if (g->held[i].object == o) {
 			g->held[i].refs += refs;
 			return BF_CU_OK;
 		}
-	wider = realloc(g->held, (g->held_count + 1) * sizeof(*wider));
-	if (!wider)
+	if (BF_GROW(g->held, g->held_cap, g->held_count + 1))
 		return BF_CU_OUT_OF_MEMORY;
-	g->held = wider;
 	g->held[g->held_count++] = (struct bf_cu_held){ o, refs };
 	return BF_CU_OK;
 }

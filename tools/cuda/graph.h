@@ -66,7 +66,7 @@ struct bf_cu_graph {
 		struct bf_cu_user_object *object;
 		uint32_t refs;
 	} * held;
-	uint32_t held_count;
+	uint32_t held_count, held_cap;
 };
 
 /* ---- graph.c ---- */

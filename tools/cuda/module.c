@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "tools/cuda/driver_internal.h"
 #include "tools/cuda/fatbin.h"
 
@@ -22,16 +23,14 @@ static struct bf_cu_module *modules;
 
 static int add_source(struct bf_cu_module *m, char *text, size_t len)
 {
-	struct bf_ptx_source *wider = realloc(m->sources, (m->source_count + 1) * sizeof(*wider));
 	char name[64];
 
-	if (!wider) {
+	if (BF_GROW(m->sources, m->source_cap, m->source_count + 1)) {
 		free(text);
 		return BF_CU_OUT_OF_MEMORY;
 	}
-	m->sources = wider;
 	snprintf(name, sizeof(name), "%.40s#%u", m->name, (unsigned)m->source_count);
-	wider[m->source_count++] = (struct bf_ptx_source){ .name = strdup(name), .text = text, .len = len };
+	m->sources[m->source_count++] = (struct bf_ptx_source){ .name = strdup(name), .text = text, .len = len };
 	return BF_CU_OK;
 }
 

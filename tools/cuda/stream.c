@@ -164,14 +164,10 @@ static void kernel_ended(void *arg, bool failed)
 
 int bf_cu_op_after(struct bf_cu_op *op, struct bf_cu_stream *s, uint64_t number)
 {
-	void *wider;
-
 	if (s == op->stream || s->done >= number)
 		return BF_CU_OK;
-	wider = realloc(op->after, (op->after_count + 1) * sizeof(op->after[0]));
-	if (!wider)
+	if (BF_GROW(op->after, op->after_cap, op->after_count + 1))
 		return BF_CU_OUT_OF_MEMORY;
-	op->after = wider;
 	op->after[op->after_count].stream = s;
 	op->after[op->after_count++].number = number;
 	return BF_CU_OK;

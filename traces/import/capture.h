@@ -26,6 +26,7 @@
 
 #include "sim/error.h"
 #include "sim/record.h"
+#include "traces/container/number_map_internal.h"
 
 enum bf_capture_kind {
 	BF_CAPTURE_MKEY,
@@ -115,8 +116,7 @@ bool bf_capture_probe(const char *text, size_t len);
 
 /* Which actor of a stream stands for which captured queue. All zero at first; bf_capture_actors_free() at the end. */
 struct bf_capture_actors {
-	struct bf_capture_actor *slot; /* a hash table */
-	uint32_t slots, count;
+	struct bf_number_map actors; /* by queue; plus one */
 };
 
 /*

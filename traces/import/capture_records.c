@@ -14,12 +14,8 @@
 
 /* ---- to records ---- */
 
-/* A queue's key has its kind above the 24 bits of its number, so none is 0, which marks an empty slot. */
+/* A queue's key has its kind above the 24 bits of its number. */
 enum { QUEUE_KEYS = 1u << 24, QUEUE_CQ = 2u << 24, QUEUE_QP = 3u << 24, QUEUE_SRQ = 4u << 24 };
-
-struct bf_capture_actor {
-	uint32_t queue, actor;
-};
 
 static uint32_t queue_of(const struct bf_capture_event *ev)
 {
@@ -30,33 +26,6 @@ static uint32_t queue_of(const struct bf_capture_event *ev)
 	if (ev->kind == BF_CAPTURE_SRQ || ev->kind == BF_CAPTURE_SRQ_WQE)
 		return QUEUE_SRQ | (ev->kind == BF_CAPTURE_SRQ ? ev->srq.srqn : ev->queue.srqn);
 	return QUEUE_QP | (ev->kind == BF_CAPTURE_QP ? ev->qp.qpn : ev->queue.qpn);
-}
-
-/* The slot of `queue`, or the empty one where it belongs. */
-static struct bf_capture_actor *find_slot(const struct bf_capture_actors *as, uint32_t queue)
-{
-	uint32_t at = (queue * 0x9e3779b1u) >> 4 & (as->slots - 1);
-
-	while (as->slot[at].queue && as->slot[at].queue != queue)
-		at = (at + 1) & (as->slots - 1);
-	return &as->slot[at];
-}
-
-/* Twice the slots. False on lack of memory. */
-static bool grow_actors(struct bf_capture_actors *as)
-{
-	struct bf_capture_actors more = { .slots = as->slots ? as->slots * 2 : 64, .count = as->count };
-
-	more.slot = calloc(more.slots, sizeof(*more.slot));
-	if (!more.slot)
-		return false;
-	for (uint32_t i = 0; i < as->slots; i++) {
-		if (as->slot[i].queue)
-			*find_slot(&more, as->slot[i].queue) = as->slot[i];
-	}
-	free(as->slot);
-	*as = more;
-	return true;
 }
 
 static uint32_t new_actor(struct bf_stream *st, uint32_t queue)
@@ -77,24 +46,18 @@ static uint32_t new_actor(struct bf_stream *st, uint32_t queue)
 static uint32_t actor_of(struct bf_stream *st, struct bf_capture_actors *as, const struct bf_capture_event *ev)
 {
 	const uint32_t queue = queue_of(ev);
-	struct bf_capture_actor *a;
+	const uint64_t key[3] = { queue };
+	const uint64_t known = bf_number_get(&as->actors, key);
+	const uint32_t actor = known ? (uint32_t)(known - 1) : new_actor(st, queue);
 
-	if (as->count >= as->slots / 2 && !grow_actors(as)) {
+	if (!known && bf_number_put(&as->actors, key, actor + 1ull))
 		st->nameless = true; /* and fails */
-		return 0;
-	}
-	a = find_slot(as, queue);
-	if (!a->queue) {
-		*a = (struct bf_capture_actor){ queue, new_actor(st, queue) };
-		as->count++;
-	}
-	return a->actor;
+	return actor;
 }
 
 void bf_capture_actors_free(struct bf_capture_actors *as)
 {
-	free(as->slot);
-	*as = (struct bf_capture_actors){ 0 };
+	bf_number_map_free(&as->actors);
 }
 
 static uint64_t get_field(const struct bf_capture_event *ev, const struct bf_capture_field *f)
