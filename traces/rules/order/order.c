@@ -445,7 +445,8 @@ static void catch_up(struct bf_order *o, struct bf_order_thread *t)
 		learn(o, t, t->polled, BF_SCOPE_SYS, false);
 	if (t->block)
 		join(o, &t->knows, &o->blocks[t->block - 1].clock);
-	join(o, &t->knows, &o->ended);
+	if (!t->block) /* it may have waited for a kernel */
+		join(o, &t->knows, &o->ended);
 }
 
 /* Somebody else's weak store, and nothing orders it before the thread. */
@@ -504,6 +505,15 @@ static void on_fence(struct bf_rules *r, struct bf_order *o, const struct bf_see
 	if (t->stirred || t->fence.scope < scope)
 		t->fence = (struct bf_order_mark){ t->stores, scope, e->time_ps, e->number };
 	t->stirred = false;
+}
+
+/* A kernel begins when those before it have ended. */
+static void on_start(struct bf_rules *r, struct bf_order *o, const struct bf_seen *e)
+{
+	struct bf_order_thread *t = thread_of(r, o, e);
+
+	if (t)
+		join(o, &t->knows, &o->ended);
 }
 
 static void on_end(struct bf_rules *r, struct bf_order *o, const struct bf_seen *e)
@@ -672,6 +682,9 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 	case BF_SEEN_fence:
 		on_fence(r, o, e);
 		break;
+	case BF_SEEN_agent_start:
+		on_start(r, o, e);
+		break;
 	case BF_SEEN_agent_end:
 		on_end(r, o, e);
 		break;
@@ -735,19 +748,13 @@ static const struct bf_rule *const rules[] = { &bf_rule_order_device_read, &bf_r
 					       &bf_rule_order_index, &bf_rule_order_weak_flag, NULL };
 
 static const uint16_t signs[] = { BF_SEEN_region, 0 };
-static const uint16_t records[] = { BF_SEEN_region,
-				    BF_SEEN_store,
-				    BF_SEEN_load,
-				    BF_SEEN_atomic,
-				    BF_SEEN_fence,
-				    BF_SEEN_agent_end,
-				    BF_SEEN_mmio_store,
-				    BF_SEEN_wc_evict,
-				    BF_SEEN_mmio_arrive,
-				    BF_SEEN_dma_read,
-				    BF_SEEN_dma_write,
-				    BF_SEEN_dma_rmw,
-				    0 };
+static const uint16_t records[] = { BF_SEEN_agent_start, BF_SEEN_region,
+				    BF_SEEN_store,       BF_SEEN_load,
+				    BF_SEEN_atomic,      BF_SEEN_fence,
+				    BF_SEEN_agent_end,   BF_SEEN_mmio_store,
+				    BF_SEEN_wc_evict,    BF_SEEN_mmio_arrive,
+				    BF_SEEN_dma_read,    BF_SEEN_dma_write,
+				    BF_SEEN_dma_rmw,     0 };
 
 const struct bf_rule_family bf_rules_order = {
 	.name = "order",
