@@ -348,6 +348,15 @@ struct bf_region *bf_space_find_host(struct bf_space *sp, const void *p)
 	return sp->last = sp->by_host[i].region;
 }
 
+const struct bf_region *bf_space_overrun(const struct bf_space *sp, const void *p)
+{
+	const uintptr_t at = (uintptr_t)p;
+	const uint32_t i = first_above_host(sp, at);
+	const struct bf_host_range *below = i ? &sp->by_host[i - 1] : NULL;
+
+	return below && below->region->guarded && at - below->end < BF_PAGE ? below->region : NULL;
+}
+
 void bf_mem_touched_slow(struct bf_region *r, const void *p, uint64_t len)
 {
 	struct bf_sim *sim = r->space->sim;

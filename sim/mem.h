@@ -177,6 +177,9 @@ void bf_space_describe(const struct bf_space *sp);
 struct bf_region *bf_space_find(struct bf_space *sp, uint64_t va);
 struct bf_region *bf_space_find_host(struct bf_space *sp, const void *p);
 
+/* The region behind whose end, in the page that nobody may touch, `p` lies; NULL. */
+const struct bf_region *bf_space_overrun(const struct bf_space *sp, const void *p);
+
 static inline uint64_t bf_va(const struct bf_region *r, const void *p)
 {
 	return r->va + (uint64_t)((const uint8_t *)p - r->bytes);

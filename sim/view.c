@@ -167,6 +167,21 @@ void bf_domain_forget(struct bf_domain *d)
 		bf_stale_drop_all(&d->buffer);
 }
 
+/* Nothing lies there; a page behind each region tells who ran over its end. */
+static void stop_outside(struct bf_agent *a, const void *p, uint32_t len)
+{
+	const struct bf_region *r = a->view->space ? bf_space_overrun(a->view->space, p) : NULL;
+
+	if (r)
+		bf_fail(&a->sim->error, -EFAULT,
+			"agent '%s': access to %u bytes, %llu behind the end of %s (%llu bytes)", a->name, len,
+			(unsigned long long)((const uint8_t *)p - (r->bytes + r->size)), r->name,
+			(unsigned long long)r->size);
+	else
+		bf_fail(&a->sim->error, -EFAULT, "agent '%s': access to %u bytes that lie in no region of space '%s'",
+			a->name, len, a->view->space ? a->view->space->name : "");
+}
+
 /* What a real processor answers with a fault: the run stops and says whose store or load it was. */
 static BF_NOINLINE void stop_at(struct bf_agent *a, const struct bf_region *r, const void *p, uint32_t len, bool mmio)
 {
@@ -177,8 +192,7 @@ static BF_NOINLINE void stop_at(struct bf_agent *a, const struct bf_region *r, c
 			: mmio                           ? "are memory, not device registers"
 							 : "are device registers, not memory");
 	else
-		bf_fail(&a->sim->error, -EFAULT, "agent '%s': access to %u bytes that lie in no region of space '%s'",
-			a->name, len, a->view->space ? a->view->space->name : "");
+		stop_outside(a, p, len);
 	bf_sim_stop(a->sim);
 }
 

@@ -10,6 +10,7 @@
 #include "drivers/backend/ranks_internal.h"
 #include "models/fabric/topology.h"
 #include "sim/fault.h"
+#include "sim/records_agent.h"
 #include "sim/image.h"
 
 /*
@@ -223,6 +224,9 @@ void bf_machine_close(struct bf_world *m)
 {
 	struct bf_grid *g;
 
+	if (m->sim && m->err && m->err->code)
+		BF_EMIT_TAIL(m->sim, 0, run_failed, m->err->text, (uint32_t)strlen(m->err->text),
+			     .code = (uint64_t) - (int64_t)m->err->code);
 	while ((g = bf_machine_next_grid(m)))
 		free(g);
 	for (uint32_t i = 0; m->pe && i < m->npes; i++) {

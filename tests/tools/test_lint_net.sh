@@ -32,6 +32,10 @@ found MACHINE-CUT mbarrier-ring --limit 5us
 # The host's own command has no answer.
 found "MACHINE-STUCK" nvme-verify --limit 100ms --faults 'lost-completion count=1'
 
+# Set-up that is refused is told, too: the controller has no pages of 8 KiB.
+found MACHINE-STOPPED nvme-verify --page 8K
+grep -q 'takes pages of 4096' "$work/out" || fail "what was refused is not said: $(cat "$work/out")"
+
 # A key with its bytes swapped is named as that; one that is merely wrong is not.
 "$BELFRY" run ibgda-put --bug lkey-swapped --lint >"$work/out" 2>&1
 grep -q 'is this key with its bytes swapped, and that one was created' "$work/out" || tr '\n' ' ' <"$work/out" | tr -s ' ' |

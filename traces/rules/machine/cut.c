@@ -9,6 +9,8 @@ static void end(struct bf_rule_run *r, bool complete)
 	struct bf_finding *f;
 	uint64_t waits;
 
+	if (m->failed)
+		return;
 	if (!cut && (!complete || m->started <= m->ended || bf_machine_waits(m, &waits) || !bf_rule_silent(r, NULL)))
 		return;
 	f = bf_rule_find(r, NULL, NULL);

@@ -44,6 +44,9 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 	case BF_SEEN_deadlock:
 		m->deadlocked++;
 		break;
+	case BF_SEEN_run_failed:
+		m->failed = true;
+		break;
 	default:
 		m->ended++;
 		if (t->actor == e->actor)
@@ -52,13 +55,19 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 	}
 }
 
-extern const struct bf_rule bf_rule_machine_cut, bf_rule_machine_stuck;
+extern const struct bf_rule bf_rule_machine_cut, bf_rule_machine_stopped, bf_rule_machine_stuck;
 
-static const struct bf_rule *const rules[] = { &bf_rule_machine_stuck, &bf_rule_machine_cut, NULL };
+static const struct bf_rule *const rules[] = { &bf_rule_machine_stopped, &bf_rule_machine_stuck, &bf_rule_machine_cut,
+					       NULL };
 
-static const uint16_t signs[] = { BF_SEEN_agent_start, 0 };
-static const uint16_t records[] = { BF_SEEN_agent_start, BF_SEEN_agent_wait, BF_SEEN_agent_wake,
-				    BF_SEEN_agent_end,   BF_SEEN_deadlock,   0 };
+static const uint16_t signs[] = { BF_SEEN_agent_start, BF_SEEN_run_failed, 0 };
+static const uint16_t records[] = { BF_SEEN_agent_start,
+				    BF_SEEN_agent_wait,
+				    BF_SEEN_agent_wake,
+				    BF_SEEN_agent_end,
+				    BF_SEEN_deadlock,
+				    BF_SEEN_run_failed,
+				    0 };
 
 const struct bf_rule_family bf_rules_machine = {
 	.name = "machine",

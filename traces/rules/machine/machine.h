@@ -16,6 +16,7 @@ struct bf_machine_thread {
 struct bf_machine {
 	struct bf_machine_thread thread[BF_MACHINE_THREADS];
 	uint64_t started, ended, deadlocked;
+	bool failed; /* set-up was refused, or the run was stopped */
 };
 
 extern const struct bf_rule_family bf_rules_machine;

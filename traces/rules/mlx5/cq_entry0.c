@@ -2,17 +2,25 @@
 
 #include "traces/rules/mlx5/cqs.h"
 
+/* Of the run: its completion queues, and whether the driver is one that polls all of them as rings (GIN's). */
+struct run {
+	struct bf_mlx5_cqs cqs;
+	bool rings;
+};
+
+/* Of a queue pair. */
 struct state {
 	uint64_t slot; /* of the last completion */
-	bool ring;     /* its pollers say that they know */
 };
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
+	struct run *run = r->state;
+
 	if (e->kind == BF_SEEN_cq_config)
-		bf_mlx5_note_cq(r->state, e);
+		bf_mlx5_note_cq(&run->cqs, e);
 	else if (e->kind == BF_SEEN_gin_queue)
-		((struct state *)bf_rule_queue_state(r, e->queue))->ring = true;
+		run->rings = true;
 	else
 		((struct state *)bf_rule_queue_state(r, e->queue))->slot = e->cqe.slot;
 }
@@ -22,10 +30,11 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 {
 	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
 	const struct state *s = bf_rule_queue_state(r, queue);
-	const struct bf_mlx5_rule_cq *cq = bf_mlx5_find_cq(r->state, queue, q->send_cqn);
+	const struct run *run = r->state;
+	const struct bf_mlx5_rule_cq *cq = bf_mlx5_find_cq(&run->cqs, queue, q->send_cqn);
 	struct bf_finding *f;
 
-	if (!complete || !cq || cq->collapsed || !cq->overrun_ignore || !q->driver_speaks || !s->slot || s->ring ||
+	if (!complete || !cq || cq->collapsed || !cq->overrun_ignore || !q->driver_speaks || !s->slot || run->rings ||
 	    q->done < q->posted || q->polled >= q->posted)
 		return;
 	f = bf_rule_find(r, NULL, queue);
@@ -58,7 +67,7 @@ const struct bf_rule bf_rule_mlx5_cq_entry0 = {
 	.rank = BF_RANK_SET_UP + 4,
 	.records = BF_SEES(cq_config, cqe, gin_queue),
 	.needs = BF_SEES(cq_config, cqe, ibgda_build),
-	.state_bytes = sizeof(struct bf_mlx5_cqs),
+	.state_bytes = sizeof(struct run),
 	.queue_bytes = sizeof(struct state),
 	.on = on,
 	.end_queue = end_queue,

@@ -152,6 +152,12 @@ static const struct bf_store *late_part(struct bf_rules *r, const struct bf_mlx5
 	return NULL;
 }
 
+/* Its bytes came with the doorbell: what lies in the ring does not matter. */
+static bool by_register(const struct bf_seen *e)
+{
+	return e->wqe_fetch.source == BF_MLX5_FROM_BLUEFLAME;
+}
+
 static enum bf_mlx5_fetched judge(struct bf_rules *r, struct bf_mlx5_queue *q, struct bf_mlx5_rule_fetch *f,
 				  const struct bf_seen *e)
 {
@@ -170,7 +176,7 @@ static enum bf_mlx5_fetched judge(struct bf_rules *r, struct bf_mlx5_queue *q, s
 	if ((q->driver_speaks && !f->own.index && !f->over.index && wrong) ||
 	    (f->own.index && f->own.at_ps > f->sampled_ps))
 		return BF_MLX5_FETCHED_UNBUILT;
-	late = late_part(r, q, f->index, f->blocks, e->time_ps);
+	late = by_register(e) ? NULL : late_part(r, q, f->index, f->blocks, e->time_ps);
 	if (late && f->own.after_publish)
 		return BF_MLX5_FETCHED_UNBUILT;
 	if (late) {
@@ -196,7 +202,7 @@ static void note_fetch(struct bf_rules *r, struct bf_mlx5_queue *q, const struct
 		f->what = e->wqe_fetch.verdict ? BF_MLX5_FETCHED_OTHER : BF_MLX5_FETCHED_GOOD;
 		return;
 	}
-	if (q->ring)
+	if (q->ring && !by_register(e))
 		x = bf_ring_sample(q->ring, (uint32_t)(f->index % q->depth), e->time_ps);
 	if (x) {
 		f->sampled_ps = x->sampled_ps;
@@ -472,6 +478,7 @@ static void on_queue(struct bf_rules *r, const struct run *run, const struct bf_
 		if (e->wqe_done.signalled)
 			q->covered = q->done;
 		q->rnr.times = 0;
+		q->waits |= e->wqe_done.opcode == BF_MLX5_OP_WAIT;
 		q->sent += !e->wqe_done.syndrome && e->wqe_done.opcode >= BF_MLX5_OP_RDMA_WRITE &&
 			   e->wqe_done.opcode <= BF_MLX5_OP_SEND_IMM;
 		break;

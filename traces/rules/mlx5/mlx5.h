@@ -141,6 +141,7 @@ struct bf_mlx5_queue {
 	bool was_reset;
 	bool begins;  /* it was reset, and its driver has said nothing since */
 	bool moved;   /* its traffic goes by another one */
+	bool waits;   /* it has WAITs: what it does behind them is what somebody waits for, not its completions */
 	bool stopped; /* a command moved it to error: what is flushed then is no error */
 	struct bf_mlx5_answers answers;
 };

@@ -8,7 +8,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	struct bf_finding *f;
 
 	if (!complete || !bf_mlx5_all_ended(r->rules) || q->polled >= q->posted || q->failed || q->error_syndrome ||
-	    !q->driver_speaks)
+	    !q->driver_speaks || q->waits)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)

@@ -32,8 +32,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	if (complete && !q->driver_speaks)
 		end_laid(r, queue);
 
-	/* Nobody rings for a queue pair that has failed. */
-	if (!complete || q->published <= q->posted || q->state == BF_MLX5_QPS_ERR)
+	/* Nobody rings for a queue pair that has failed. What was fetched was rung for, whoever did it. */
+	if (!complete || q->published <= q->posted || q->published <= q->fetched || q->state == BF_MLX5_QPS_ERR)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
