@@ -33,7 +33,7 @@ found MACHINE-CUT mbarrier-ring --limit 5us
 found "MACHINE-STUCK" nvme-verify --limit 100ms --faults 'lost-completion count=1'
 
 # Set-up that is refused is told, too: the controller has no pages of 8 KiB.
-found MACHINE-STOPPED nvme-verify --page 8K
+found "MACHINE-STOPPED" nvme-verify --page 8K
 grep -q 'takes pages of 4096' "$work/out" || fail "what was refused is not said: $(cat "$work/out")"
 
 # A key with its bytes swapped is named as that; one that is merely wrong is not.

@@ -28,6 +28,9 @@ cmp -s "$work/rows" "$pasted/reports.expected" || fail "$(diff "$work/rows" "$pa
 rows "$pasted/more.txt" >"$work/rows"
 cmp -s "$work/rows" "$pasted/more.expected" || fail "$(diff "$work/rows" "$pasted/more.expected")"
 
+rows "$pasted/third.txt" >"$work/rows"
+cmp -s "$work/rows" "$pasted/third.expected" || fail "$(diff "$work/rows" "$pasted/third.expected")"
+
 # Each report by itself, with a clock and a rank in front, and Windows' ends of lines: the same meaning.
 while read -r line device meaning; do
 	first=$line last=$line

@@ -45,6 +45,23 @@ static void reserve(struct ring *r, uint32_t who, uint64_t from, uint64_t to)
 	STORY(&r->s, sdma_reserve, who, .from = from, .to = to, .queue = 0);
 }
 
+/* A packet is stored behind the end of the ring (0), where it belongs (1), or by somebody else, too (2). */
+START_TEST(a_ring_lies_elsewhere)
+{
+	const uint8_t packet[4] = { 1 };
+	struct ring r;
+
+	begin(&r);
+	reserve(&r, r.a, 0, 64);
+	STORY_TAIL(&r.s, store, r.a, packet, 4, .va = _i ? RING : RING + 0x8000, .seq = ++r.s.seq, .len = 4);
+	if (_i == 2)
+		STORY_TAIL(&r.s, store, r.b, packet, 4, .va = RING + 0x8000, .seq = ++r.s.seq, .len = 4);
+	STORY(&r.s, sdma_publish, r.a, .from = 0, .to = 64, .queue = 0);
+	STORY(&r.s, sdma_doorbell, r.queue, .value = 64, .published = 64, .wptr = 64, .len = 8);
+	story_ends(&r.s, _i ? NULL : "SDMA-RING-VIEW", "stored its packet from 0x10000018000 on");
+}
+END_TEST
+
 START_TEST(ring_bytes_are_reserved_twice)
 {
 	struct ring r;
@@ -237,6 +254,7 @@ int main(void)
 	SRunner *runner;
 	int failed;
 
+	tcase_add_loop_test(tc, a_ring_lies_elsewhere, 0, 3);
 	tcase_add_loop_test(tc, ring_bytes_are_reserved_twice, 0, 2);
 	tcase_add_loop_test(tc, a_doorbell_overtakes_the_ring, 0, 3);
 	tcase_add_loop_test(tc, a_thread_stores_into_its_own, 0, 4);

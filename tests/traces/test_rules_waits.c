@@ -426,6 +426,45 @@ START_TEST(what_a_slot_holds)
 }
 END_TEST
 
+/*
+ * A WAIT for a completion that its CQ does not have (0); one of its own queue pair's (1); it was over (2).
+ */
+START_TEST(a_wait_is_never_over)
+{
+	uint8_t wqe[64] = { 0 };
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, cq_config, r.cq, .cqn = 0x42, .cqes = 16, .cqe_size = 64);
+	bf_put_be32(wqe + 24, 5);
+	bf_put_be32(wqe + 28, _i == 1 ? 0x41 : 0x42);
+	STORY_TAIL(&r.s, wqe_fetch, r.qp, wqe, sizeof(wqe), .qpn = QPN, .index = 0, .ctrl_index = 0, .ctrl_qpn = QPN,
+		   .wqebbs = 1, .ds = 2, .opcode = 0x0f);
+	if (_i == 2)
+		STORY(&r.s, wqe_done, r.qp, .qpn = QPN, .index = 0, .next = 1, .opcode = 0x0f, .signalled = 1);
+	ends(&r, _i == 2 ? NULL : "a counter", _i == 2 ? NULL : "MLX5-WAIT-UNMET",
+	     _i ? "which is its own queue pair's" : "is a WAIT for completion 5 of CQ 0x42, which has 0 so far");
+}
+END_TEST
+
+/* A poller looks behind the end of the ring of completions (0), at its last slot (1), or into the next CQ's (2). */
+START_TEST(a_completion_queue_is_smaller_than_its_poller_thinks)
+{
+	struct rig r;
+	uint32_t next;
+
+	begin(&r);
+	next = story_actor(&r.s, "queue", "nic0.cq0x42");
+	STORY(&r.s, cq_config, r.cq, .cqn = 0x41, .cqes = 8, .cqe_size = 64);
+	STORY(&r.s, cq_config, next, .cqn = 0x42, .cqes = 8, .cqe_size = 64);
+	cqe(&r, 0, 0, 0);
+	if (_i == 2)
+		STORY(&r.s, cqe, next, .qpn = QPN, .cqn = 0x42, .iova = CQ + 8 * 64, .count = 0, .index = 0);
+	STORY(&r.s, load, r.thread, .va = CQ + (_i == 1 ? 7u : 9u) * 64 + 60, .value = 0xf1000000, .len = 4);
+	ends(&r, "the CQE of an entry", _i ? "MACHINE-STUCK" : "MLX5-CQ-VIEW", _i ? "" : "slot 9 of CQ 0x41");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("rules_waits");
@@ -444,6 +483,8 @@ int main(void)
 	tcase_add_loop_test(t, a_ring_without_room, 0, 3);
 	tcase_add_loop_test(t, sizes_of_admin_queues, 0, 3);
 	tcase_add_loop_test(t, what_a_slot_holds, 0, 4);
+	tcase_add_loop_test(t, a_wait_is_never_over, 0, 3);
+	tcase_add_loop_test(t, a_completion_queue_is_smaller_than_its_poller_thinks, 0, 3);
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

@@ -42,6 +42,9 @@ static const struct {
 	{ "IBV_WC_REM_OP_ERR", 11 },
 	{ "IBV_WC_RETRY_EXC_ERR", 12 },
 	{ "IBV_WC_RNR_RETRY_EXC_ERR", 13 },
+	{ "WR_FLUSH_ERR", 5 },
+	{ "REMOTE_INVALID_REQUEST_ERR", 9 },
+	{ "REMOTE_ACCESS_ERR", 10 },
 };
 
 /* Texts of ibv_event_type_str() (rdma-core libibverbs/enum_strs.c). */
@@ -228,6 +231,52 @@ static bool take_sct_sc(const struct bf_line *l, struct bf_evidence *e)
 
 	e->fact[BF_FACT_DNR] = bf_line_find(l, "DNR") != NULL;
 	return sct && sc && set_type_and_code(e, bf_line_number(l, sct - 2, 16), bf_line_number(l, sc - 2, 16));
+}
+
+/* SPDK's perf and fio plugin: "Read completed with error (sct=0, sc=8)". */
+static bool take_sct_equals(const struct bf_line *l, struct bf_evidence *e)
+{
+	const char *sct = bf_line_find(l, "(sct="), *sc = bf_line_find(l, ", sc=");
+
+	return sct && sc && set_type_and_code(e, bf_line_number(l, sct, 10), bf_line_number(l, sc, 10));
+}
+
+/* Linux' abort_endio(): "nvme nvme0: Abort status: 0x7". 0: the command was aborted as asked. */
+static bool take_abort(const struct bf_line *l, struct bf_evidence *e)
+{
+	const int64_t status = e->fact[BF_FACT_NVME];
+
+	(void)l;
+	if (status <= 0)
+		return false;
+	set_status(e, status);
+	return true;
+}
+
+/* nvme-cli before 2.0: "NVME Admin command error:ABORT_REQ(7)", "NVME IO command error:INVALID_FIELD(4002)". */
+static bool take_old_nvme_cli(const struct bf_line *l, struct bf_evidence *e)
+{
+	const char *p = bf_line_find(l, "command error:"), *open = p ? memchr(p, '(', (size_t)(l->end - p)) : NULL;
+	const int64_t status = open ? bf_line_number(l, open + 1, 16) : -1;
+
+	if (status <= 0)
+		return false;
+	set_status(e, status);
+	return true;
+}
+
+/* amdgpu: a ring that is none of a copy engine's. */
+static bool take_other_ring(const struct bf_line *l, struct bf_evidence *e)
+{
+	(void)e;
+	return bf_line_find(l, "ring sdma") == NULL;
+}
+
+/* amdgpu: the ring test of an engine after a reset, "ring sdma0 test failed (-110)". */
+static bool take_sdma_test(const struct bf_line *l, struct bf_evidence *e)
+{
+	(void)e;
+	return bf_line_find(l, "ring sdma|<sdma_v") != NULL;
 }
 
 /* Linux' trace event, also as a comment of function_graph: "nvme_complete_rq: nvme0: qid=0, cmdid=5, ...
@@ -464,11 +513,35 @@ const struct bf_evidence_form bf_evidence_forms[] = {
 	  BF_EVIDENCE_COMMAND,
 	  { { "syndrome ", BF_FACT_FIRMWARE, 0 } },
 	  take_devx },
+	{ "a verbs call", "mlx5dv_create_", MLX5, BF_EVIDENCE_CALL, { { 0 } }, take_call },
+	{ "a verbs call", "ibv_create_", MLX5, BF_EVIDENCE_CALL, { { 0 } }, take_call },
+	{ "a verbs call", "ibv_cmd_", MLX5, BF_EVIDENCE_CALL, { { " with ", BF_FACT_ERRNO, 10 } }, take_call },
+	{ "UCX's look at a queue pair", "Failed to get mlx5", MLX5, BF_EVIDENCE_CALL, { { 0 } }, take_always },
+	{ "libfabric's registration",
+	  "fi_mr_reg failed",
+	  MLX5,
+	  BF_EVIDENCE_CALL,
+	  { { "ret is:-", BF_FACT_ERRNO, 10 } },
+	  take_always },
 	{ "a verbs call", "ibv_modify_qp", MLX5, BF_EVIDENCE_CALL, { { "status: ", BF_FACT_ERRNO, 10 } }, take_call },
 	{ "a verbs call", "ibv_post_", MLX5, BF_EVIDENCE_CALL, { { "with error ", BF_FACT_ERRNO, 10 } }, take_call },
 	{ "a verbs call", "ibv_reg_mr", MLX5, BF_EVIDENCE_CALL, { { 0 } }, take_call },
 	{ "a verbs call", "ibv_dealloc_pd", MLX5, BF_EVIDENCE_CALL, { { 0 } }, take_call },
 	{ "a verbs call", "Unable to create ah", MLX5, BF_EVIDENCE_CALL, { { 0 } }, take_call },
+	{ "GPUNetIO's completion with error",
+	  "error CQE! poll_status",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { 0 } },
+	  take_always },
+	{ "a verbs status in words",
+	  "WR_FLUSH_ERR",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "qp_num=", BF_FACT_QPN, 0 } },
+	  take_verbs_text },
+	{ "a verbs status in words", "_ACCESS_ERR", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+	{ "a verbs status in words", "INVALID_REQUEST_ERR", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
 	{ "a verbs status in words", "IBV_WC_", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
 	/* deepseek-ai/DeepEP csrc/kernels */
 	{ "DeepEP's time-out", "DeepEP ", MLX5, BF_EVIDENCE_TIMEOUT, { { 0 } }, take_deepep },
@@ -566,7 +639,15 @@ const struct bf_evidence_form bf_evidence_forms[] = {
 	    { "cid:", BF_FACT_CID, 10 },
 	    { "lba:", BF_FACT_LBA, 10 } },
 	  NULL },
+	{ "SPDK's I/O that failed", "(sct=", NVME, BF_EVIDENCE_COMPLETION, { { 0 } }, take_sct_equals },
+	{ "Linux' answer to an abort",
+	  "Abort status: ",
+	  NVME,
+	  BF_EVIDENCE_COMPLETION,
+	  { { "Abort status: ", BF_FACT_NVME, 0 } },
+	  take_abort },
 	/* linux-nvme/nvme-cli */
+	{ "nvme-cli's status", "command error:", NVME, BF_EVIDENCE_COMPLETION, { { 0 } }, take_old_nvme_cli },
 	{ "nvme-cli's status", "NVMe status: ", NVME, BF_EVIDENCE_COMPLETION, { { 0 } }, take_nvme_cli },
 	{ "nvme-cli's status", "NVMe Status:", NVME, BF_EVIDENCE_COMPLETION, { { 0 } }, take_nvme_cli },
 
@@ -577,7 +658,34 @@ const struct bf_evidence_form bf_evidence_forms[] = {
 	  BF_EVIDENCE_TIMEOUT,
 	  { { "signaled seq=", BF_FACT_SIGNALED, 10 }, { "emitted seq=", BF_FACT_EMITTED, 10 } },
 	  NULL },
+	{ "amdgpu's ring time-out",
+	  " timeout, signaled seq=",
+	  BF_EVIDENCE_GPU,
+	  BF_EVIDENCE_TIMEOUT,
+	  { { "signaled seq=", BF_FACT_SIGNALED, 10 }, { "emitted seq=", BF_FACT_EMITTED, 10 } },
+	  take_other_ring },
+	{ "amdgpu's test of a ring",
+	  " test failed (-",
+	  BF_EVIDENCE_SDMA,
+	  BF_EVIDENCE_TIMEOUT,
+	  { { "failed (-", BF_FACT_ERRNO, 10 } },
+	  take_sdma_test },
+	{ "amdgpu's resume of an engine",
+	  "resume of IP block <sdma",
+	  BF_EVIDENCE_SDMA,
+	  BF_EVIDENCE_TIMEOUT,
+	  { { "failed -", BF_FACT_ERRNO, 10 } },
+	  take_sdma_test },
 	/* Linux: drivers/gpu/drm/amd/amdgpu/{gmc_v*,sdma_v*}.c */
+	{ "amdgpu's page fault", "] retry page fault", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, take_always },
+	{ "amdgpu's page fault", "GPU fault detected: ", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, take_always },
+	{ "amdgpu's page fault", ": VM fault (", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, take_always },
+	{ "the status of amdgpu's fault",
+	  "L2_PROTECTION_FAULT_STATUS:",
+	  BF_EVIDENCE_GPU,
+	  BF_EVIDENCE_FAULT,
+	  { { 0 } },
+	  take_always },
 	{ "amdgpu's page fault", "] page fault (src_id", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, take_always },
 	{ "amdgpu's page fault", "no-retry page fault", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, take_always },
 	{ "the page of amdgpu's fault",
@@ -599,6 +707,7 @@ const struct bf_evidence_form bf_evidence_forms[] = {
 	  BF_EVIDENCE_FAULT,
 	  { { "address ", BF_FACT_ADDRESS, 0 } },
 	  take_always },
+	{ "ROCr's memory fault", "Memory Fault Error", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, take_always },
 	/* NVIDIA's driver: docs.nvidia.com/deploy/xid-errors */
 	{ "an Xid", "NVRM: Xid", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { "): ", BF_FACT_XID, 10 } }, NULL },
 	/* Linux: drivers/iommu/intel/dmar.c, drivers/iommu/amd/iommu.c, drivers/pci/pcie/aer.c */

@@ -561,6 +561,19 @@ static const struct row rows[] = {
 	    "amdgpu_ring_sdma0 in debugfs: the packets at the read pointer, belfry decode sdma; dmesg for page "
 	    "faults." } },
 	{ BF_EVIDENCE_GPU,
+	  BF_EVIDENCE_TIMEOUT,
+	  -1,
+	  -1,
+	  { "GPU ring timeout",
+	    "GPU_RING_TIMEOUT",
+	    "A ring of the GPU has not reached a fence that was submitted to it. With a page fault in front of it, "
+	    "that is "
+	    "the cause.",
+	    { { NO_RULE, "The job itself: a shader without an end, or one that touches memory which is not mapped." },
+	      { "SDMA-POLL-STUCK",
+		"It waits for another ring, a copy engine's for instance, whose signal does not come." } },
+	    "The first lines of dmesg before it; which ring and process it names; devcoredump of the card." } },
+	{ BF_EVIDENCE_GPU,
 	  BF_EVIDENCE_FAULT,
 	  -1,
 	  -1,

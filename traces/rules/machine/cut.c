@@ -2,6 +2,8 @@
 
 #include "traces/rules/machine/machine.h"
 
+#define SPINS (1000 * BF_US) /* so long without a store is no progress */
+
 static void end(struct bf_rule_run *r, bool complete)
 {
 	const struct bf_machine *m = r->facts;
@@ -16,6 +18,16 @@ static void end(struct bf_rule_run *r, bool complete)
 	f = bf_rule_find(r, NULL, NULL);
 	if (!f)
 		return;
+	if (!cut && bf_rule_now(r->rules) - bf_rules_moved(r->rules) > SPINS) {
+		bf_finding_say(
+		    f,
+		    "%" PRIu64 " of %" PRIu64 " threads had not ended when the run did, none of them waits, and "
+		    "nobody has stored anything for %s: a loop that looks at something again and again, and whose "
+		    "end never comes true",
+		    m->started - m->ended, m->started,
+		    bf_span_of(bf_rule_now(r->rules) - bf_rules_moved(r->rules)).text);
+		return;
+	}
 	bf_finding_say(
 	    f,
 	    "%" PRIu64 " of %" PRIu64 " threads had not ended when the records did, and the last store was %s "

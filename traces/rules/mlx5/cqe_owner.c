@@ -66,7 +66,7 @@ static void judge(struct bf_rule_run *r, const struct bf_mlx5_poller *t, const s
 		return;
 	own = (uint8_t)(t->value >> at * 8);
 	/* A poller that has taken the last one waits at the next slot; where that is far, nobody took this one. */
-	if (number < cq->cqes || own >> 4 == BF_MLX5_CQE_INVALID ||
+	if ((number < cq->cqes && !t->wait_more) || own >> 4 == BF_MLX5_CQE_INVALID ||
 	    (own & BF_MLX5_CQE_OWNER) != (number / cq->cqes & 1) || cq->written - number > cq->cqes / 2)
 		return;
 	f = bf_rule_find(r, NULL, cq->queue);

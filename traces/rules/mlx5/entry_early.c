@@ -12,7 +12,8 @@ void bf_mlx5_early_build(struct bf_rule_run *r, const struct bf_seen *e, bool pu
 		return;
 	slot = &q->slots[(e->kind == BF_SEEN_wqe_fetch ? q->fetch.index : e->ibgda_build.index) % q->depth];
 	/* The entry had been built when the fetch ended, or it is built now: after it was fetched. */
-	if (!slot->early_index || slot->early_index != slot->built[0].index || slot->early_published != published)
+	if (!slot->early_index || slot->early_index != slot->built[0].index ||
+	    (slot->early_published || slot->early_beyond) != published)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

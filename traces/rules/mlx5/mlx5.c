@@ -93,6 +93,11 @@ bool bf_mlx5_all_ended(struct bf_rules *r)
 	return run->started && run->started == run->ended;
 }
 
+bool bf_mlx5_is_completion(const char *what)
+{
+	return strstr(what, "completion") || strstr(what, "CQE");
+}
+
 const struct bf_machine_thread *bf_mlx5_completion_awaited(struct bf_rules *r, uint32_t pe)
 {
 	const struct bf_machine *m = bf_rule_run_facts(r, &bf_rules_machine);
@@ -101,7 +106,7 @@ const struct bf_machine_thread *bf_mlx5_completion_awaited(struct bf_rules *r, u
 	for (uint32_t i = 0; m && i < BF_MACHINE_THREADS; i++) {
 		const struct bf_machine_thread *t = &m->thread[i];
 
-		if (t->runs && t->waits && t->pe == pe && strstr(t->what, "completion") &&
+		if (t->runs && t->waits && t->pe == pe && bf_mlx5_is_completion(t->what) &&
 		    (!first || t->since_ps < first->since_ps))
 			first = t;
 	}
@@ -218,6 +223,7 @@ static void note_fetch(struct bf_rules *r, struct bf_mlx5_queue *q, const struct
 		slot->early_record = f->record;
 		slot->early_wrong = e->wqe_fetch.verdict != 0;
 		slot->early_published = slot->published == f->index + 1;
+		slot->early_beyond = q->published <= f->index;
 	}
 }
 
@@ -631,7 +637,7 @@ static void forget_run(void *facts)
 	R(peer_psn) R(peer_gone) R(error_completion) R(timeout_pending) R(command_refused) R(no_timeout) R(request_refused)                           \
 	R(ring_overlap) R(ring_view) R(dbrec_view)                                                                    \
 	R(sharing) R(cqe_not_asked) R(signal_passes) R(entry_unseen) R(dbrec_endian) R(cqe_owner) R(weak_poll)          \
-	R(rnr_endless) R(error_unseen) R(unsignalled) R(key_elsewhere)
+	R(rnr_endless) R(error_unseen) R(unsignalled) R(key_elsewhere) R(cq_view) R(wait_unmet)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;

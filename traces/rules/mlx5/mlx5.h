@@ -26,6 +26,7 @@ struct bf_mlx5_slot {
 	/* A fetch that came before its entry was built; index plus one. */
 	uint64_t early_index, early_ps, early_record;
 	bool early_wrong, early_published; /* its own thread had published it */
+	bool early_beyond;                 /* nobody had published it, nor a later one */
 	uint64_t published;                /* the last entry here that was published, index plus one */
 	/* The last time that this slot was reserved, index plus one: by whom, with how many from which on, how often.
 	 */
@@ -165,6 +166,9 @@ bool bf_mlx5_all_ended(struct bf_rules *r);
 /* The thread of the PE that waits longest for a completion, and has not ended; NULL. Known at the end only. */
 struct bf_machine_thread;
 const struct bf_machine_thread *bf_mlx5_completion_awaited(struct bf_rules *r, uint32_t pe);
+
+/* Whether what a thread says that it waits for is a completion. */
+bool bf_mlx5_is_completion(const char *what);
 
 /* "WQE 3 of QP 0x101 on PE 0". */
 struct bf_mlx5_name {

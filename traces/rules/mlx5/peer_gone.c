@@ -11,7 +11,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	if (!complete || bf_mlx5_of(queue)->done >= bf_mlx5_of(queue)->fetched)
+	(void)complete; /* a run that was cut has seen the drop as well */
+	if (bf_mlx5_of(queue)->done >= bf_mlx5_of(queue)->fetched)
 		return;
 	bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_NO_QP, NO_QP);
 	bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_PEER, OTHER);

@@ -14,7 +14,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	char what[48];
 
 	s->deadlock = true;
-	if (strstr(bf_seen_text(e, "what", what, sizeof(what)), "completion"))
+	if (bf_mlx5_is_completion(bf_seen_text(e, "what", what, sizeof(what))))
 		bf_pe_set_add(&s->polls, e->pe);
 }
 

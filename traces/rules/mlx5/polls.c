@@ -153,7 +153,9 @@ static void note_wait(struct bf_mlx5_polls *p, const struct bf_seen *e)
 {
 	struct bf_mlx5_poller *t = poller_of(p, e->actor);
 
-	t->wait_va = e->kind == BF_SEEN_agent_wait && e->agent_wait.lines == 1 ? e->agent_wait.va : 0;
+	/* Of several lines, it looked at the last one last. */
+	t->wait_more = e->kind == BF_SEEN_agent_wait && e->agent_wait.lines > 1;
+	t->wait_va = e->kind != BF_SEEN_agent_wait ? 0 : t->wait_more ? t->load_va : e->agent_wait.va;
 	t->wait_ps = e->time_ps;
 	t->wait_record = e->number;
 }

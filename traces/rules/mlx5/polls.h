@@ -31,6 +31,7 @@ struct bf_mlx5_poller {
 	uint64_t load_va, value, load_ps;
 	uint32_t load_len;
 	uint64_t wait_va, wait_ps, wait_record; /* 0: it does not wait */
+	bool wait_more;                         /* it waits at other lines as well */
 };
 
 struct bf_mlx5_polls {

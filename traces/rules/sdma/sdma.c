@@ -462,7 +462,7 @@ static void forget(void *facts)
 
 /* clang-format off */
 #define BF_SDMA_RULE_RULES(R)                                                                                               \
-	R(ring_overrun) R(reserved_twice) R(unfenced) R(signal_value) R(ring_full) R(doorbell_width)                   \
+	R(ring_view) R(ring_overrun) R(reserved_twice) R(unfenced) R(signal_value) R(ring_full) R(doorbell_width)                   \
 	R(doorbell_wrap) R(index_unit) R(index_grows) R(index_bits) R(commit_order) R(doorbell_first)                  \
 	R(ring_order) R(wptr_order) R(padding) R(straddle) R(nop_count) R(write_count) R(copy_dcc)                     \
 	R(count_limit) R(copy_count) R(fill_count) R(rect_pitch) R(surface) R(rect_limit) R(rect_layout)               \
