@@ -47,6 +47,23 @@ ibgda-amo --op set --messages 12 --depth 32 --batch 4 --plain-cq
 ibgda-mixed --blocks 2 --warps 2 --qp-choice first --messages 16
 ibgda-mixed --plain-cq --warps 4 --qp-choice first --messages 16
 ibgda-mixed --flavour deepep --warps 2 --messages 16 --pes 4 --route all
+ibgda-amo --op inc --backup --ports 2 --messages 200 --ack-timeout 4 --faults 'link-down on=nic0.p1 after=50us until=100us'
+ibgda-put --plain-cq --backup --ports 2 --messages 60 --ack-timeout 4 --faults 'link-down on=nic0.p1 after=4us until=60us'
+ibgda-mixed --proxy --blocks 2 --warps 4 --qp-choice first --messages 20
+ibgda-put --proxy --warps 4 --qps 2 --pes 3 --route all --messages 20
+ibgda-put --proxy --flavour deepep --depth 64 --messages 24
+ibgda-put --messages 100 --ack-timeout 4 --faults 'corrupt prob=0.03; duplicate prob=0.05; reorder prob=0.1 delay=3us'
+ibgda-put --size 4096 --messages 20 --granule 4096 --granules-per-mr 1
+gin-put --messages 40 --depth 16 --batch 4 --warps 2
+gin-put --blocks 2 --warps 2 --sharing gpu --depth 16 --handler bf
+gin-put --warps 2 --handler proxy
+gin-get --pes 3 --warps 2 --contexts 2 --handler bf
+gin-signal --pes 3 --contexts 2 --warps 2 --messages 12
+gin-counter --pes 3 --messages 12
+gin-counter --messages 40 --depth 16 --handler proxy
+gin-barrier --pes 3 --handler no-record --profile cx8
+gin-exchange --pes 3 --warps 2
+gin-hybrid --pes 4 --warps 4 --batch 4
 ll-dispatch --rounds 2 --tokens 8 --routing zipf
 ll-combine --rounds 2 --tokens 6 --topk 3 --experts 12 --warps 3
 shmem-put --pes 3 --warps 2
@@ -82,6 +99,9 @@ sdma-wrap --wrapped --commands 40
 sdma-broadcast
 sdma-memcpy3d
 mbarrier-pipeline --iterations 6
+mbarrier-pipeline --lane-waits --stages 3 --warps 2 --iterations 6
+mbarrier-pipeline --ctas 3 --iterations 6
+mbarrier-pipeline --pace 9us --iterations 4
 mbarrier-pipeline --style guide --iterations 4
 mbarrier-ring --iterations 8 --lag 3
 mbarrier-pingpong --iterations 6

@@ -1,6 +1,8 @@
 /* Facts of threads, and the list of their rules. */
 #include "traces/rules/machine/machine.h"
 
+#include <errno.h>
+
 const struct bf_machine_thread *bf_machine_waits(const struct bf_machine *m, uint64_t *n)
 {
 	const struct bf_machine_thread *first = NULL;
@@ -45,7 +47,7 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		m->deadlocked++;
 		break;
 	case BF_SEEN_run_failed:
-		m->failed = true;
+		m->failed = e->run_failed.code != ETIMEDOUT; /* set-up at the time limit was cut, too */
 		break;
 	default:
 		m->ended++;

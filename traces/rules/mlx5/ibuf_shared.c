@@ -1,16 +1,61 @@
 #include <inttypes.h>
 
+#include "models/mlx5/prm.h"
 #include "traces/rules/mlx5/mlx5.h"
+
+#define RESULTS 1024u
+
+/* Where the last entry with a result in an internal buffer puts it; by hash of the address. */
+struct result {
+	struct bf_rule_queue *queue;
+	uint64_t va, index;
+};
+
+struct run {
+	struct result result[RESULTS];
+};
 
 struct state {
 	uint64_t taken, given; /* slots, all together */
 };
+
+/* An atomic begins whose result goes where another queue pair's, which is not done, goes as well. */
+static void on_start(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct state *s = bf_rule_queue_state(r, e->queue);
+	const uint64_t va = e->wqe_start.va;
+	struct run *run = r->state;
+	struct result *last = &run->result[(va >> 3) * 0x9e3779b97f4a7c15ull >> 54];
+	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue), *other;
+	struct bf_finding *f;
+
+	if (!s->taken || e->wqe_start.opcode < BF_MLX5_OP_ATOMIC_CS ||
+	    e->wqe_start.opcode > BF_MLX5_OP_ATOMIC_MASKED_FA)
+		return;
+	other = last->queue && last->queue != e->queue && last->queue->pe == e->queue->pe && last->va == va
+		    ? bf_mlx5_of(last->queue)
+		    : NULL;
+	f = other && other->done <= last->index && !other->failed ? bf_rule_find(r, e, e->queue) : NULL;
+	if (f)
+		bf_finding_say(
+		    f,
+		    "an atomic of QP 0x%" PRIx64 " on PE %" PRIu32 " writes its old value to 0x%" PRIx64
+		    ", where %s, which is not done, does so, too: both queue pairs have the same internal buffer",
+		    e->queue->number, e->queue->pe, va, bf_mlx5_entry(last->queue, last->index).text);
+	last->queue = e->queue;
+	last->va = va;
+	last->index = q->done + (uint16_t)((uint16_t)e->wqe_start.index - (uint16_t)q->done);
+}
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct state *s = bf_rule_queue_state(r, e->queue);
 	struct bf_finding *f;
 
+	if (e->kind == BF_SEEN_wqe_start) {
+		on_start(r, e);
+		return;
+	}
 	if (e->ibgda_ibuf.given) {
 		s->given += e->ibgda_ibuf.count;
 		return;
@@ -46,7 +91,8 @@ const struct bf_rule bf_rule_mlx5_ibuf_shared = {
 		.twin = "run ibgda-amo --messages 2 --fetch --warps 2 --per-lane --ibuf-slots 32",
 	},
 	.rank = BF_RANK_ENTRY,
-	.records = BF_SEES(ibgda_ibuf),
+	.records = BF_SEES(ibgda_ibuf, wqe_start),
+	.state_bytes = sizeof(struct run),
 	.queue_bytes = sizeof(struct state),
 	.on = on,
 };

@@ -539,8 +539,15 @@ static void note_move(struct bf_rules *r, const struct bf_seen *e)
 	struct bf_rule_queue *from = bf_rule_queue(r, &bf_rules_mlx5, e->pe, e->ibgda_move.from_qpn, false);
 	struct bf_rule_queue *to = bf_rule_queue(r, &bf_rules_mlx5, e->pe, e->ibgda_move.to_qpn, false);
 
-	if (from)
-		bf_mlx5_of(from)->moved = true;
+	if (from) {
+		struct bf_mlx5_queue *q = bf_mlx5_of(from);
+
+		/* Who has a slot there and has not published gives it up; the next one to come gets it again. */
+		for (uint32_t i = 0; q->slots && i < q->depth; i++)
+			if (q->slots[i].reserved > q->published)
+				q->slots[i].reserved = 0;
+		q->moved = true;
+	}
 	if (to)
 		bf_mlx5_of(to)->moved = false;
 }

@@ -44,7 +44,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		compare_own(r, e, s->own[place].upto);
 		return;
 	}
-	if (e->ibgda_quiet.upto <= q->done)
+	/* Nothing was posted since it was reset: counters that never go back stand at the next multiple of 2^16. */
+	if (e->ibgda_quiet.upto <= q->done || q->begins)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
