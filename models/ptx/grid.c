@@ -322,6 +322,7 @@ static int start_warp(struct bf_ptx_block *b, uint32_t index)
 	w->core.port = &bf_ptx_machine_port;
 	w->core.machine = w;
 	fill_place(w);
+	w->round = 1;
 	w->live = w->core.lanes;
 	fill_memory(w);
 	snprintf(name, sizeof(name), "%.16sb%u.w%u", d->name, b->index % 1000000u, index % 64u);

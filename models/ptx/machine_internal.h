@@ -143,18 +143,21 @@ struct bf_ptx_block {
 	struct bf_ptx_machine_warp **warp;
 };
 
-/* What a lane looked at in this round of a loop. */
+/* What a lane has looked at lately. Numbers count the rounds of all loops of its warp. */
 struct bf_ptx_look {
 	void *at; /* host address; NULL: a barrier's phase */
 	uint32_t len;
 	bool shared;
 	uint8_t value[16];
+	uint64_t round;   /* in which it looked there last */
+	uint64_t changed; /* in which it found something else than before */
 };
 
-/* A loop that polls: how it stood when it went round last. */
+/* A loop that polls: how it stood when it went round last. Other loops may have gone round inside of it since. */
 struct bf_ptx_loop {
 	uint32_t mask, target, progress;
 	uint64_t hash, looks, since_ps;
+	uint64_t from; /* the first round behind that time */
 };
 
 enum bf_ptx_waits { BF_PTX_AWAKE, BF_PTX_AT_BARRIER, BF_PTX_AT_UNIT, BF_PTX_POLLING, BF_PTX_SLEEPING };
@@ -178,6 +181,9 @@ struct bf_ptx_machine_lane {
 	uint32_t cluster_round;
 	bool cluster_come;
 	uint64_t until_ps; /* SLEEPING, POLLING: no longer; BF_NEVER */
+	uint64_t from;     /* POLLING: for a change of what it has looked at since that round */
+	uint64_t timed;    /* the round in which it read a clock */
+	uint64_t lost;     /* the last round of which it has forgotten a look */
 	uint64_t result;
 };
 
@@ -199,10 +205,10 @@ struct bf_ptx_machine_warp {
 		uint64_t base; /* by which programs address it */
 	} met[BF_PTX_REGIONS];
 	const struct bf_ptx_stmt *placed;          /* whose line is in the agent */
-	struct bf_ptx_look (*looks)[BF_PTX_POLLS]; /* [32], when it has polled */
+	struct bf_ptx_look (*looks)[BF_PTX_POLLS]; /* [32], when it has polled; a lane's last ones */
 	uint8_t nlooks[BF_PTX_LANES];              /* of each lane */
-	uint32_t lost;                             /* lanes that looked at more than there is room for */
-	uint32_t timed;                            /* lanes that have read a clock in this round: it is no pure spin */
+	uint8_t oldest[BF_PTX_LANES];              /* which of them goes next */
+	uint64_t round;                            /* from 1 on */
 	struct bf_ptx_loop loops[BF_PTX_LOOPS];
 	uint32_t next_loop;
 	struct bf_ptx_flight *flights; /* all that it has, in use or not */

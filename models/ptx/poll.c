@@ -18,52 +18,70 @@
 
 /* ---- what lanes look at ---- */
 
+/* The lane's place for what is at `at`: one that it has, or the one that it has had longest. */
+static struct bf_ptx_look *place_for(struct bf_ptx_machine_warp *w, uint32_t lane, const void *at, uint32_t len)
+{
+	struct bf_ptx_look *k = w->looks[lane];
+
+	for (uint32_t i = 0; i < w->nlooks[lane]; i++)
+		if (k[i].at == at && k[i].len == len)
+			return &k[i];
+	if (w->nlooks[lane] < BF_PTX_POLLS) {
+		k += w->nlooks[lane]++;
+	} else {
+		k += w->oldest[lane];
+		w->oldest[lane] = (uint8_t)((w->oldest[lane] + 1) % BF_PTX_POLLS);
+		if (w->lane[lane].lost < k->round)
+			w->lane[lane].lost = k->round;
+	}
+	*k = (struct bf_ptx_look){ .changed = w->round };
+	return k;
+}
+
 void bf_ptx_looked(struct bf_ptx_machine_warp *w, uint32_t lane, void *at, uint32_t len, const void *value, bool shared)
 {
+	const uint32_t kept = len < sizeof(w->looks[0]->value) ? len : (uint32_t)sizeof(w->looks[0]->value);
 	struct bf_ptx_look *k;
 
 	w->core.polls++;
 	if (!w->looks)
 		w->looks = calloc(BF_PTX_LANES, sizeof(*w->looks));
 	if (!w->looks) {
-		w->lost |= 1u << lane;
+		w->lane[lane].lost = w->round;
 		return;
 	}
-	k = w->looks[lane];
-	while (k < w->looks[lane] + w->nlooks[lane] && (k->at != at || k->len != len))
-		k++;
-	if (k == w->looks[lane] + BF_PTX_POLLS) {
-		w->lost |= 1u << lane;
-		return;
+	k = place_for(w, lane, at, len);
+	if (value && memcmp(k->value, value, kept) != 0) {
+		memcpy(k->value, value, kept);
+		k->changed = w->round;
 	}
-	if (k == w->looks[lane] + w->nlooks[lane]) {
-		*k = (struct bf_ptx_look){ .at = at, .len = len, .shared = shared };
-		w->nlooks[lane]++;
-	}
-	if (value)
-		memcpy(k->value, value, len < sizeof(k->value) ? len : sizeof(k->value));
+	k->at = at;
+	k->len = len;
+	k->shared = shared;
+	k->round = w->round;
 }
 
-/* The lanes begin a new round. */
-static void forget(struct bf_ptx_machine_warp *w, uint32_t lanes)
+/*
+ * What the lanes have looked at since a round, in one number: to be compared with the round before. 0: they have found
+ * different things in one place meanwhile, or have forgotten where they looked, or have looked at nothing.
+ */
+static uint64_t signature(const struct bf_ptx_machine_warp *w, uint32_t mask, uint64_t from)
 {
-	for (uint32_t left = lanes; left; left &= left - 1)
-		w->nlooks[__builtin_ctz(left)] = 0;
-	w->lost &= ~lanes;
-}
-
-/* Which look at which bytes, in one number; only for comparing with the round before. */
-static uint64_t signature(const struct bf_ptx_machine_warp *w, uint32_t mask)
-{
-	uint64_t h = 1;
+	uint64_t h = 0;
 
 	for (uint32_t left = mask; left; left &= left - 1) {
 		const uint32_t lane = (uint32_t)__builtin_ctz(left);
 
+		if (w->lane[lane].lost >= from)
+			return 0;
 		for (uint32_t i = 0; i < w->nlooks[lane]; i++) {
 			const struct bf_ptx_look *k = &w->looks[lane][i];
 			const uint64_t words[3] = { h, (uint64_t)(uintptr_t)k->at, (uint64_t)lane << 8 | k->len };
 
+			if (k->round < from)
+				continue;
+			if (k->changed >= from)
+				return 0;
 			h = bf_hash_bytes(words, sizeof(words));
 			h ^= bf_hash_bytes(k->value, sizeof(k->value));
 		}
@@ -71,10 +89,10 @@ static uint64_t signature(const struct bf_ptx_machine_warp *w, uint32_t mask)
 	return h;
 }
 
-static bool has_looked(const struct bf_ptx_machine_warp *w, uint32_t mask)
+static bool has_read_clock(const struct bf_ptx_machine_warp *w, uint32_t mask, uint64_t from)
 {
 	for (uint32_t left = mask; left; left &= left - 1)
-		if (w->nlooks[__builtin_ctz(left)])
+		if (w->lane[__builtin_ctz(left)].timed >= from)
 			return true;
 	return false;
 }
@@ -96,19 +114,20 @@ static struct bf_ptx_loop *round_of(struct bf_ptx_machine_warp *w, uint32_t mask
 	return r;
 }
 
-static enum bf_ptx_result sleep_until(struct bf_ptx_machine_warp *w, uint32_t mask, uint64_t until_ps)
+static enum bf_ptx_result sleep_until(struct bf_ptx_machine_warp *w, uint32_t mask, uint64_t from, uint64_t until_ps)
 {
-	for (uint32_t left = mask; left; left &= left - 1)
+	for (uint32_t left = mask; left; left &= left - 1) {
 		w->lane[__builtin_ctz(left)].until_ps = until_ps;
+		w->lane[__builtin_ctz(left)].from = from;
+	}
 	return bf_ptx_wait(w, mask, BF_PTX_POLLING);
 }
 
 enum bf_ptx_result bf_ptx_spin(struct bf_ptx_warp *core, uint32_t mask, uint32_t target, uint64_t hash)
 {
 	struct bf_ptx_machine_warp *w = bf_ptx_machine_of(core);
-	const uint64_t looks = signature(w, mask);
 	struct bf_ptx_loop *r;
-	uint64_t now, step;
+	uint64_t now, step, looks, from;
 	bool known, again, pure, timed;
 
 	if (bf_ptx_is_dead(w->device))
@@ -117,18 +136,20 @@ enum bf_ptx_result bf_ptx_spin(struct bf_ptx_warp *core, uint32_t mask, uint32_t
 	bf_agent_sync(w->agent);
 	now = bf_agent_now(w->agent);
 	r = round_of(w, mask, target, &known);
-	again = known && r->looks == looks && r->progress == core->progress && !(w->lost & mask) && has_looked(w, mask);
-	timed = (w->timed & mask) != 0;
+	from = known ? r->from : w->round;
+	looks = signature(w, mask, from);
+	again = known && looks != 0 && r->looks == looks && r->progress == core->progress;
+	timed = has_read_clock(w, mask, from);
 	pure = again && r->hash == hash && !timed;
-	w->timed &= ~mask;
 	if (!again)
 		r->since_ps = now;
 	r->hash = hash;
 	r->looks = looks;
 	r->progress = core->progress;
+	r->from = ++w->round;
 	step = (now - r->since_ps) / STEP_PART;
 	if (pure && !w->device->sim->shared)
-		return sleep_until(w, mask, BF_NEVER);
+		return sleep_until(w, mask, from, BF_NEVER);
 	/* Stores by threads outside of the simulation wake nobody. */
 	if (pure && step < w->device->pays->poll)
 		step = w->device->pays->poll + 1;
@@ -136,8 +157,7 @@ enum bf_ptx_result bf_ptx_spin(struct bf_ptx_warp *core, uint32_t mask, uint32_t
 	if (!timed && step > (pure ? STEP_OUTSIDE : STEP_MAX))
 		step = pure ? STEP_OUTSIDE : STEP_MAX;
 	if (again && step > w->device->pays->poll)
-		return sleep_until(w, mask, now + step);
-	forget(w, mask);
+		return sleep_until(w, mask, from, now + step);
 	return BF_PTX_DONE;
 }
 
@@ -159,7 +179,6 @@ static void wake(struct bf_ptx_machine_warp *w, uint32_t lanes)
 		lanes |= w->lane[__builtin_ctz(left)].party;
 	if (!lanes)
 		return;
-	forget(w, lanes);
 	bf_ptx_ready(w, lanes);
 }
 
@@ -230,6 +249,8 @@ static void listen(struct bf_ptx_machine_warp *w, uint32_t polling, struct liste
 		for (uint32_t i = 0; i < w->nlooks[lane]; i++) {
 			const struct bf_ptx_look *k = &w->looks[lane][i];
 
+			if (k->round < w->lane[lane].from)
+				continue;
 			if (has_changed(w, lane, k))
 				changed |= 1u << lane;
 			else if (!k->at)

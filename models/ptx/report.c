@@ -100,7 +100,12 @@ static void BF_PRINTF(2, 3) add(struct text *t, const char *fmt, ...)
 /* What it waits for: the last that it looked at. */
 static const struct bf_ptx_look *look_of(const struct bf_ptx_machine_warp *w, uint32_t lane)
 {
-	return w->nlooks[lane] ? &w->looks[lane][w->nlooks[lane] - 1] : NULL;
+	const struct bf_ptx_look *last = NULL;
+
+	for (uint32_t i = 0; i < w->nlooks[lane]; i++)
+		if (!last || w->looks[lane][i].round >= last->round)
+			last = &w->looks[lane][i];
+	return last;
 }
 
 static void say_wait(struct text *t, const struct bf_ptx_machine_warp *w, uint32_t lane)

@@ -75,7 +75,8 @@ void bf_ptx_do_sreg(struct bf_ptx_machine_warp *w, const struct bf_ptx_prepared 
 
 	if (sreg >= BF_PTX_SREG_CLOCK && sreg <= BF_PTX_SREG_GLOBALTIMER_HI) {
 		w->core.polls++;
-		w->timed |= mask;
+		for (uint32_t left = mask; left; left &= left - 1)
+			w->lane[__builtin_ctz(left)].timed = w->round;
 		bf_agent_delay(w->agent, CYCLE_READ_PS);
 	}
 	v = value_of(w, sreg, op->words[BF_PTX_W_MORE2]);

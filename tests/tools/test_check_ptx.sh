@@ -27,6 +27,17 @@ for build in kinds_h100 kinds_debug_h100 kinds_sm120; do
 	check "$work/kinds.jsonl"
 	is 0 '123 exact, 0 not; 123 checksums compared'
 done
+cp "$samples/ptx_more_kinds_h200.jsonl" "$work/more.jsonl"
+for build in h200 sm120; do
+	xz -dc "$samples/ptx_more_kinds_$build.ptx.xz" >"$work/more.ptx"
+	check "$work/more.jsonl"
+	is 0 '144 exact, 0 not; 144 checksums compared'
+done
+# How a debug build rounds and how much shared memory it has is its own; one seed, as it takes long.
+xz -dc "$samples/ptx_more_kinds_debug_h200.ptx.xz" >"$work/debug.ptx"
+grep -v '"double_functions"\|"sizes"' "$work/more.jsonl" | sed 's/"seeds": \[1, 2, 3\]/"seeds": [1]/' >"$work/debug.jsonl"
+check "$work/debug.jsonl"
+is 0 '46 exact, 0 not; 46 checksums compared'
 
 # What was changed is found: a register, a word of the output, an instruction, the module.
 head -n 1 "$work/random.jsonl" >"$work/one"
