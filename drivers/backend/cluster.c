@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "drivers/backend/cluster_internal.h"
+#include "sim/fault.h"
 
 /* Blocks of a grid do not start together. */
 #define START_SKEW_PS (2000 * BF_NS)
@@ -495,6 +496,12 @@ static int build_alone(struct bf_cluster_world *w)
 		return bf_fail(w->err, rc, "no memory for a simulation");
 	bf_sim_chosen_by(w->sim, w->opts.chooser);
 	w->sim->stacks = w->opts.stacks;
+	if (w->opts.faults) {
+		rc = bf_fault_plan_parse(w->opts.faults, w->opts.seed, w->err, &w->faults);
+		if (rc)
+			return rc;
+		w->sim->faults = w->faults;
+	}
 	if (w->opts.record_mask)
 		rc = bf_stream_open(&w->sim->rec, &w->sim->now_ps, w->opts.record_mask, w->opts.sink);
 	if (rc)
@@ -576,6 +583,7 @@ void bf_cluster_close(struct bf_cluster_world *w)
 		bf_stream_close(&w->sim->rec);
 		bf_sim_destroy(w->sim);
 	}
+	bf_fault_plan_destroy(w->faults);
 	free(w);
 }
 

@@ -18,14 +18,16 @@ struct bf_cluster_opts {
 	enum bf_ordering ordering;               /* how late plain stores become visible, how much warps stall */
 	struct bf_stacks *stacks;                /* what threads run on, from world to world; or NULL. Borrowed. */
 	struct bf_chooser *chooser;              /* who answers choices (sim/choice.h); NULL: the seed. Borrowed. */
+	const char *faults;                      /* a fault plan (sim/fault.h) or NULL; borrowed during open */
 	const struct bf_hopper_profile *profile; /* NULL: h200 */
 	uint64_t limit_ps;                       /* of virtual time; 0: none */
 	uint32_t record_mask;                    /* BF_CLASS_* */
 	struct bf_sink *sink;                    /* borrowed; may be NULL */
 	/*
-	 * A machine that it stands in, with other devices; NULL: a world of its own. Then seed, stacks, chooser, limit
-	 * and records are those of that simulation, global memory is what `space` has, `domain` the GPU's level of
-	 * stores, and `name` ("pe0.") stands in front of the names of units and threads. All borrowed until close.
+	 * A machine that it stands in, with other devices; NULL: a world of its own. Then seed, stacks, chooser,
+	 * faults, limit and records are those of that simulation, global memory is what `space` has, `domain` the GPU's
+	 * level of stores, and `name` ("pe0.") stands in front of the names of units and threads. All borrowed until
+	 * close.
 	 */
 	struct bf_sim *sim;
 	struct bf_space *space;

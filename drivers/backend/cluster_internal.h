@@ -134,6 +134,7 @@ struct bf_cluster_world {
 	struct bf_cluster_opts opts;
 	struct bf_error *err;
 	struct bf_sim *sim;
+	struct bf_fault_plan *faults;
 	struct bf_hopper *gpu;
 	struct bf_bulk *bulk;
 	struct bf_space own_space, *space; /* the latter: that, or the machine's */

@@ -66,6 +66,15 @@ bad nvme-read --lanes 1 --warps 1 --depth 1 --commands 2 --exhaustive 1 --bug cq
 bad sdma-copy --commands 1 --exhaustive 1 --bug no-fence
 bad sdma-copy --commands 2 --producers 2 --queues 1 --exhaustive 1 --bug commit-order
 bad sdma-fence --commands 1 --exhaustive 1 --bug weak-data
+# Barriers, at sizes that fit.
+small="--stages 1 --warps 1 --bytes 128 --iterations 2"
+good mbarrier-pipeline $small --ctas 1 --exhaustive 64 --stalls 1
+good mbarrier-ring $small --producers 1 --ctas 1 --exhaustive 64 --stalls 1
+for bug in no-init-sync no-warp-sync; do
+	bad mbarrier-ring $small --producers 1 --ctas 1 --exhaustive 2 --stalls 1 --bug $bug
+done
+bad mbarrier-pipeline $small --ctas 1 --exhaustive 2 --bug no-proxy-fence
+bad mbarrier-cluster $small --exhaustive 2 --stalls 1 --bug relaxed-peer
 # A limit is said; so is what a list has that a run has not.
 belfry explore $two --exhaustive 2 --runs 50
 is 0 "not finished: all runs with at most 1 delays are good"

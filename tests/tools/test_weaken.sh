@@ -25,6 +25,11 @@ has '^queue stopped$'
 has '^drivers/ibgda/sq.h:[0-9]+ bf_ibgda_ring: fence, GPU scope: needed$'
 has '^drivers/ibgda/sq.h:[0-9]+ bf_ibgda_submit: fence, GPU scope: needed$'
 
+# Barriers have a fault plan for this, too.
+"$BELFRY" explore mbarrier-ring --producers 1 --ctas 1 --stages 1 --warps 1 --bytes 128 --iterations 2 --weaken --stalls 1 \
+	>"$work/out" 2>&1 || fail "exit code $?"
+has '^drivers/mbarrier/pipeline.h:[0-9]+ bf_mbar_release: fence, block scope: redundant at this size$'
+
 # Something is missing from the start.
 if "$BELFRY" explore sdma-copy --commands 1 --weaken --stalls 1 --bug no-fence >"$work/out" 2>&1; then fail "good:"; fi
 has '^as it is: queue stopped after [0-9]+ runs: something is missing$'

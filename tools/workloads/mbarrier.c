@@ -42,6 +42,7 @@ static int set_up(struct arena *a, const struct bf_mbar_workload *w, struct bf_s
 		.ordering = w->ordering,
 		.chooser = w->chooser,
 		.stacks = w->stacks,
+		.faults = w->faults,
 		.profile = &w->profile,
 		.limit_ps = w->limit_ps,
 		.record_mask = w->records,

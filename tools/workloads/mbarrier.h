@@ -16,6 +16,7 @@ struct bf_mbar_workload {
 	enum bf_ordering ordering;
 	struct bf_chooser *chooser; /* NULL: the seed */
 	struct bf_stacks *stacks;   /* of earlier runs */
+	char *faults;               /* NULL: none */
 	uint64_t seed, limit_ps, pace_ps;
 	uint32_t records; /* BF_CLASS_* */
 	struct bf_hopper_profile profile;

@@ -265,6 +265,7 @@ const struct bf_family bf_mbar_family = {
 		     .examples = "  belfry explore mbarrier-ring --bug no-warp-sync\n"
 				 "  belfry explore mbarrier-cluster --bug early-exit --seeds 1000" },
 	.work = { BF_MEMBER(struct bf_mbar_workload, job.work), 0 },
+	.faults = { BF_MEMBER(struct bf_mbar_workload, faults), 0 },
 	.search.parts = parts,
 	.search.nparts = BF_ARRAY_LEN(parts),
 	.search.check = check,
