@@ -1,12 +1,12 @@
 #!/bin/sh
-# 1000 runs over seeds, orderings, workloads and faults, each twice: the same hash; and, when a second binary is there
+# RUNS (500) runs over seeds, orderings, workloads and faults, each twice: the same hash; and, when a second binary is there
 # (BELFRY_OTHER, or the sanitized build beside this one), the same hash from that one.
 #
 #	BELFRY=build/release/tools/belfry BELFRY_OTHER=build/asan/tools/belfry tests/long/determinism.sh [RUNS]
 #
 # JOBS runs at a time (as many as there are processors).
 set -eu
-runs=${1:-1000}
+runs=${1:-500}
 other=${BELFRY_OTHER-${BELFRY_SOURCE_DIR:-.}/build/asan/tools/belfry}
 [ -x "$other" ] || other=
 

@@ -20,14 +20,13 @@ gives() {
 
 need_images nvme
 head -c 3000000 /dev/urandom >"$work/sent"
-check run exit-code gives 41 -- sh -c 'exit 41'
+check run exit-code-and-program-with-libraries gives 41 --add "$(command -v xz)" -- sh -c '/bin/xz --version && exit 41'
 check run words-stay-words gives 0 --add "$work/sent" --out "$work/back" -- \
 	sh -c 'printf "%s|" "$@"; cp /bin/sent /out/copy; echo; head -c 4096 /bin/sent' sh "it's" 'a  b' '$HOME' ''
 check run arguments grep -qaxF "it's|a  b|\$HOME||" "$work/out"
 check run binary-output cmp <(tail -c 4096 "$work/out") <(head -c 4096 "$work/sent")
 check run file-comes-back cmp "$work/sent" "$work/back/copy"
-check run program-with-libraries gives 0 --add "$(command -v xz)" -- /bin/xz --version
-check run time-limit gives 124 --time 12 -- sleep 60
+check run time-limit gives 124 --time 9 -- sleep 60
 check run kernel-panic gives 125 -- sh -c 'echo c >/proc/sysrq-trigger; sleep 60'
 check run power-cut gives 125 -- poweroff -f
 check run qemu-refuses gives 125 --qemu -no-such-option -- true
