@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "sim/pcie.h"
+#include "tests/bench/limit.h"
 
 #define RAM (1u << 20)
 #define DEPTH 64u
@@ -179,6 +180,7 @@ int main(int argc, char **argv)
 		{ "2 reads + 2 writes", 4096, 2, 2 }, { "reads", 4096, 2, 0 }, { "writes", 4096, 0, 2 },
 	};
 	uint64_t rounds = argc > 1 ? strtoull(argv[1], NULL, 0) : 1000000;
+	bool met = true;
 
 	printf("%-20s %6s %12s %12s %8s\n", "operation", "bytes", "ns each", "memcpy ns", "ratio");
 	for (size_t i = 0; i < BF_ARRAY_LEN(kinds); i++) {
@@ -192,7 +194,10 @@ int main(int argc, char **argv)
 			copy = c < copy ? c : copy;
 		}
 		printf("%-20s %6u %12.1f %12.1f %8.1f\n", kinds[i].name, kinds[i].len, each, copy, each / copy);
+		if (kinds[i].len == 64 && kinds[i].reads + kinds[i].writes == 2)
+			met &= bench_at_most(kinds[i].reads ? "DMA read of 64 bytes" : "DMA write of 64 bytes", each,
+					     30, "ns");
 	}
 	printf("%-20s %6u %12.1f\n", "translation", 64u, measure_translation(rounds));
-	return 0;
+	return met ? 0 : 1;
 }

@@ -19,6 +19,7 @@
 #include "bench_event.h"
 #include "sim/event_queue.h"
 #include "sim/sim.h"
+#include "tests/bench/limit.h"
 
 #define MEAN_PS 1000000u
 
@@ -346,7 +347,18 @@ static void rate(double value)
 		printf(" %8s", "-");
 }
 
-static void line(const char *name, const struct bench_load *load, bool peers)
+/* Those that a limit is set for. */
+static bool judge(const char *name, const struct bench_load *load, double queue)
+{
+	char what[64];
+
+	if (load->rearm || strcmp(name, "exponential") || (load->pending != 100 && load->pending != 10000))
+		return true;
+	snprintf(what, sizeof(what), "event queue, %u pending", load->pending);
+	return bench_at_least(what, queue, load->pending == 100 ? 40 : 30, "M/s");
+}
+
+static bool line(const char *name, const struct bench_load *load, bool peers)
 {
 	const char *which = "-";
 	const double run = measure(run_sim, load, NULL), queue = measure(run_queue, load, NULL);
@@ -363,6 +375,7 @@ static void line(const char *name, const struct bench_load *load, bool peers)
 	ratio(run, ns3);
 	ratio(queue, heap);
 	printf("  %s\n", which);
+	return judge(name, load, queue);
 }
 
 static void headline(const char *text)
@@ -378,6 +391,7 @@ int main(int argc, char **argv)
 	const bool quick = argc == 2 && strcmp(argv[1], "--quick") == 0;
 	struct bench_load load = { .increments_ps = increments, .timeout_ps = 8 * MEAN_PS };
 	struct bf_rng rng;
+	bool met = true;
 
 	if (argc > 1 && !quick) {
 		fprintf(stderr, "usage: bench_event [--quick]\n");
@@ -405,9 +419,9 @@ int main(int argc, char **argv)
 				load.pending = sizes[i];
 				load.warm_up = load.count / 4 + 2 * sizes[i];
 				if (!quick || sizes[i] == 100 || sizes[i] == 10000)
-					line(distributions[d].name, &load, distributions[d].peers);
+					met &= line(distributions[d].name, &load, distributions[d].peers);
 			}
 		}
 	}
-	return 0;
+	return met ? 0 : 1;
 }

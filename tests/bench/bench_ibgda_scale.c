@@ -32,6 +32,7 @@
 #include "drivers/backend/backend.h"
 #include "drivers/ibgda/device.h"
 #include "drivers/ibgda/host.h"
+#include "tests/bench/limit.h"
 
 #define QPS_PER_PAIR 2u
 #define MESSAGE 64u
@@ -275,25 +276,30 @@ static void show_split(const struct figures *f, const struct figures *before)
 	       (pe - each * qps) / 1024, each - CQES_AND_DBRECS);
 }
 
-/* True when the limit holds. `first`: the same in a world of 8 PEs. */
-static bool show_traffic(const struct figures *f, const struct figures *first)
+/* `first`: the same in a world of 8 PEs. */
+static void show_traffic(const struct figures *f, const struct figures *first)
 {
 	const double ratio = f->bursts / first->bursts;
-	const bool fast = ratio >= SPEED_LIMIT || f->npes > SPEED_LIMIT_PES;
 
-	printf("; messages: %.0f k/s in bursts, %.2f of 8 PEs'%s, %.0f k/s as singles, %.2f", f->bursts * 1e-3, ratio,
-	       fast ? "" : " (TOO SLOW)", f->singles * 1e-3, f->singles / first->singles);
-	return fast;
+	printf("; messages: %.0f k/s in bursts, %.2f of 8 PEs', %.0f k/s as singles, %.2f", f->bursts * 1e-3, ratio,
+	       f->singles * 1e-3, f->singles / first->singles);
 }
 
-/* The same for queues of a world beside those of the first one. */
-static bool show_growth(const struct figures *f, const struct figures *first)
+/* Of what is limited: how fast a world of a few PEs is, or how the start-up of a queue grows. True when that holds. */
+static bool judge(const struct figures *f, const struct figures *first, bool traffic)
 {
-	const double ratio = f->connect_s * (double)first->qps / (first->connect_s * (double)f->qps);
-	const bool linear = ratio <= START_LIMIT;
+	const char *kind = f->dc ? "DC" : "RC";
+	char what[64];
 
-	printf("; %.2f of %u PEs'%s", ratio, first->npes, linear ? "" : " (TOO SLOW)");
-	return linear;
+	if (!traffic) {
+		snprintf(what, sizeof(what), "start-up of a queue, %u PEs, %s", f->npes, kind);
+		return bench_at_most(what, f->connect_s * (double)first->qps / (first->connect_s * (double)f->qps),
+				     START_LIMIT, "of the first");
+	}
+	if (f->npes <= first->npes || f->npes > SPEED_LIMIT_PES)
+		return true;
+	snprintf(what, sizeof(what), "messages in bursts, %u PEs, %s", f->npes, kind);
+	return bench_at_least(what, f->bursts / first->bursts, SPEED_LIMIT, "of 8 PEs'");
 }
 
 static bool show(const struct figures *f, const struct figures *first, const struct figures *before, bool traffic)
@@ -301,8 +307,10 @@ static bool show(const struct figures *f, const struct figures *first, const str
 	bool good = show_start(f);
 
 	show_split(f, before);
-	good = (traffic ? show_traffic(f, first) : show_growth(f, first)) && good;
+	if (traffic)
+		show_traffic(f, first);
 	putchar('\n');
+	good = judge(f, first, traffic) && good;
 	fflush(stdout);
 	return good;
 }

@@ -16,6 +16,7 @@
 
 #include "drivers/nvme/host.h"
 #include "models/nvme/nvme.h"
+#include "tests/bench/limit.h"
 
 #define BLOCK 4096u
 
@@ -154,10 +155,11 @@ static struct row measure_apart(enum bf_ordering ordering, uint32_t threads, uin
 	return row;
 }
 
-static void run_rows(enum bf_ordering ordering, uint32_t commands)
+static bool run_rows(enum bf_ordering ordering, uint32_t commands)
 {
 	static const uint32_t threads[] = { 64, 1024, 4096 };
 	double first = 0;
+	uint64_t most = 0;
 
 	for (size_t i = 0; i < 2 * BF_ARRAY_LEN(threads); i++) {
 		const uint32_t n = threads[i / 2], m = i % 2 ? 2 * commands : commands;
@@ -168,17 +170,20 @@ static void run_rows(enum bf_ordering ordering, uint32_t commands)
 			first = ns;
 		printf("%-8s %7u %9u %9.0f %7.2f %9.1f %11.1f\n", bf_ordering_name(ordering), n, m, ns, ns / first,
 		       (double)r.resident / (1 << 20), (double)r.resident / n / 1024);
+		most = r.resident > most ? r.resident : most;
 	}
+	return bench_at_most("memory of 4096 threads and queue pairs", (double)most / (1 << 20), 64, "MiB");
 }
 
 int main(int argc, char **argv)
 {
 	const uint32_t commands = argc > 1 ? (uint32_t)atoi(argv[1]) : 8;
+	bool met;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("%-8s %7s %9s %9s %7s %9s %11s\n", "ordering", "threads", "commands", "ns/cmd", "ratio", "MiB",
 	       "KiB/thread");
-	run_rows(BF_ORDER_SC, commands ? commands : 8);
-	run_rows(BF_ORDER_GPU, commands ? commands : 8);
-	return 0;
+	met = run_rows(BF_ORDER_SC, commands ? commands : 8);
+	met &= run_rows(BF_ORDER_GPU, commands ? commands : 8);
+	return met ? 0 : 1;
 }

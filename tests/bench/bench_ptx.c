@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "tests/bench/limit.h"
 #include "tests/bench/ptx_kernels.h"
 #include "tests/models/ptx_rig.h"
 
@@ -123,6 +124,7 @@ int main(int argc, char **argv)
 		{ "control", 256, 1u << 18, false, 100 },
 	};
 	struct rig r;
+	bool met = true;
 
 	if (argc == 6)
 		return bench_other(argv);
@@ -145,13 +147,14 @@ int main(int argc, char **argv)
 		}
 		/* nvcc makes multiplications and additions of floats one operation each. */
 		const bool same = x->floats || memcmp(out, r.global + BYTES / 2, BYTES / 2) == 0;
-		printf("%-10s %8.1f M lane-instructions/s (goal %.0f), %.1f times the time of the CPU's own code%s\n",
-		       x->name, 1e-6 * (double)r.lane_instructions / seconds, x->goal, seconds / native,
-		       same ? "" : ": OTHER RESULTS");
+		printf("%-10s %8.1f M lane-instructions/s, %.1f times the time of the CPU's own code%s\n", x->name,
+		       1e-6 * (double)r.lane_instructions / seconds, seconds / native, same ? "" : ": OTHER RESULTS");
 		if (!same)
 			return 1;
+		met &= bench_at_least(x->name, 1e-6 * (double)r.lane_instructions / seconds, x->goal,
+				      "M lane-instructions/s");
 	}
 	free(out);
 	rig_close(&r);
-	return 0;
+	return met ? 0 : 1;
 }

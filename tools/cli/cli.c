@@ -1,6 +1,6 @@
 /*
- * The frame of `belfry`: find the command, parse its options by its table. The same tables make the help (cli_help.c),
- * manual pages (cli_man.c) and what shells complete (cli_complete.c).
+ * The frame of `belfry`: find the command, parse its options by its table. The same tables make the help (help.c),
+ * manual pages (man.c) and what shells complete (complete.c).
  */
 #include "tools/cli/cli_internal.h"
 
@@ -150,6 +150,17 @@ static int report(const char *command, bool json, int code, const char *text)
 		bf_json_end(&j);
 	}
 	return code;
+}
+
+int bf_cli_folder(char dir[PATH_MAX])
+{
+	const ssize_t len = readlink("/proc/self/exe", dir, PATH_MAX - 1);
+
+	if (len <= 0)
+		return -errno;
+	dir[len] = '\0';
+	*strrchr(dir, '/') = '\0';
+	return 0;
 }
 
 int bf_cli_error(const struct bf_args *a, int code, const char *fmt, ...)

@@ -7,6 +7,7 @@
 #ifndef BELFRY_TOOLS_CLI_CLI_H
 #define BELFRY_TOOLS_CLI_CLI_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -96,6 +97,9 @@ const struct bf_command *const *bf_arg_families(const struct bf_args *a); /* of 
 
 /* "belfry run: TEXT" on stderr (with --json also as {"error": ...} on stdout); returns `code`. */
 int bf_cli_error(const struct bf_args *a, int code, const char *fmt, ...) BF_PRINTF(3, 4);
+
+/* The folder that this program lies in. 0, or -errno. */
+int bf_cli_folder(char dir[PATH_MAX]);
 
 /* Columns of a terminal, 60 to 160; of anything else BF_CLI_COLUMNS, so that what is kept does not depend on it. */
 #define BF_CLI_COLUMNS 100u

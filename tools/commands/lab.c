@@ -3,7 +3,6 @@
  * knows what of Belfry a guest needs.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -35,18 +34,6 @@ static void free_words(struct words *w)
 		free(w->word[--w->n]);
 }
 
-/* The folder that this program lies in. */
-static int find_self(char dir[PATH_MAX])
-{
-	const ssize_t len = readlink("/proc/self/exe", dir, PATH_MAX - 1);
-
-	if (len <= 0)
-		return -errno;
-	dir[len] = '\0';
-	*strrchr(dir, '/') = '\0';
-	return 0;
-}
-
 /* As it is installed, and as it is built: the build folder has a link to them beside the program. */
 static int find_script(char path[PATH_MAX])
 {
@@ -56,7 +43,7 @@ static int find_script(char path[PATH_MAX])
 
 	if (named && *named)
 		return snprintf(path, PATH_MAX, "%s/run", named) < PATH_MAX && !access(path, X_OK) ? 0 : -ENOENT;
-	if (find_self(self))
+	if (bf_cli_folder(self))
 		return -ENOENT;
 	for (size_t i = 0; i < BF_ARRAY_LEN(places); i++)
 		if (snprintf(path, PATH_MAX, "%s/%s/run", self, places[i]) < PATH_MAX && !access(path, X_OK))
@@ -70,7 +57,7 @@ static void add_belfry(struct words *w)
 	static const char *const folders[] = { "", "/" BELFRY_UP_TO_LIBRARIES };
 	char self[PATH_MAX], file[PATH_MAX], addition[2 * PATH_MAX];
 
-	if (find_self(self))
+	if (bf_cli_folder(self))
 		return;
 	for (size_t f = 0; f < BF_ARRAY_LEN(files); f++)
 		for (size_t i = 0; i < BF_ARRAY_LEN(folders); i++) {

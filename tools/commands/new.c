@@ -77,13 +77,10 @@ static int write_file(const char *dir, const struct bf_new_file *file)
 /* Where this program is installed, for CMake; false where CMake looks anyway, or when it runs from its build folder. */
 static bool find_prefix(char prefix[PATH_MAX])
 {
-	const ssize_t len = readlink("/proc/self/exe", prefix, PATH_MAX - 1);
 	char *slash;
 
-	if (len <= 0)
+	if (bf_cli_folder(prefix))
 		return false;
-	prefix[len] = '\0';
-	*strrchr(prefix, '/') = '\0';
 	slash = strrchr(prefix, '/');
 	if (!slash || slash == prefix || strcmp(slash, "/bin") != 0)
 		return false;

@@ -417,18 +417,13 @@ int bf_choose_gpu(const struct bf_args *args, const struct bf_backend **backend)
 int bf_choose_ptx(const struct bf_args *args, const struct bf_backend *backend, const char *given, char *path,
 		  size_t cap)
 {
-	static const char name[] = "belfry-drivers.ptx";
-	ssize_t len;
+	char self[PATH_MAX];
 
 	if (strcmp(backend->name, "sim") != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--agent=ptx: PTX runs in virtual time, --backend=sim");
 	snprintf(path, cap, "%s", given ? given : "");
-	if (!path[0]) {
-		len = readlink("/proc/self/exe", path, cap - sizeof(name));
-		while (len > 0 && path[len - 1] != '/')
-			len--;
-		snprintf(path + (len > 0 ? len : 0), sizeof(name), "%s", name);
-	}
+	if (!path[0] && !bf_cli_folder(self))
+		snprintf(path, cap, "%s/belfry-drivers.ptx", self);
 	if (access(path, R_OK) != 0)
 		return bf_cli_error(args, BF_EXIT_UNAVAILABLE,
 				    "--agent=ptx: no %s: build with -DBELFRY_PTX=ON on a machine that has nvcc", path);
