@@ -82,7 +82,23 @@ install(FILES ${PROJECT_BINARY_DIR}/belfry-config.cmake ${PROJECT_BINARY_DIR}/be
 # A Debian package: cpack --config build/release/CPackConfig.cmake
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME belfry)
-set(CPACK_PACKAGE_CONTACT "the Belfry project")
+# Who builds it, as Debian's own tools are told.
+if(DEFINED ENV{DEBEMAIL})
+	set(CPACK_PACKAGE_CONTACT "Belfry <$ENV{DEBEMAIL}>")
+	if(DEFINED ENV{DEBFULLNAME})
+		set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+	endif()
+else()
+	set(CPACK_PACKAGE_CONTACT "Belfry <belfry@build.invalid>")
+endif()
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "run code that submits work to hardware, without the hardware")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "A library and a program with models of a ConnectX NIC, an NVMe
+controller, AMD's SDMA copy engine and Hopper's mbarrier unit. Drivers
+write the device's own queue entries, ring its doorbells and poll its
+completions, byte for byte as on the card; Belfry records each step,
+and says which one went wrong and why.")
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/debian/package.cmake)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)

@@ -173,7 +173,11 @@ if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
 	cpack --config "$BELFRY_BUILD_DIR/CPackConfig.cmake" -B "$work/deb" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 	dpkg-deb -x "$work"/deb/belfry_*.deb "$work/root"
 	"$work/root/usr/bin/belfry" --version >/dev/null
-	test -s "$work/root/usr/share/man/man1/belfry-run.1"
+	test -s "$work/root/usr/share/man/man1/belfry-run.1.gz"
+	if command -v lintian >/dev/null; then
+		lintian --allow-root "$work"/deb/belfry_*.deb >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+		! grep '^[EW]:' "$work/log"
+	fi
 	test -s "$work/root/usr/include/belfry/sim/sim.h"
 	test -s "$work/root/usr/include/belfry/belfry.h"
 	dpkg-deb -f "$work"/deb/belfry_*.deb Depends | grep -q libc6

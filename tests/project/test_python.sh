@@ -160,12 +160,17 @@ if "$python" -c 'import setuptools' 2>/dev/null; then
 	mkdir -p tree/tools tree/drivers
 	cp -r "$BELFRY_SOURCE_DIR/tools/python" tree/tools/python
 	cp "$BELFRY_SOURCE_DIR/drivers/belfry.h" tree/drivers
-	(cd tree/tools/python && "$python" setup.py -q build --build-lib "$work/site" >"$work/out" 2>&1) ||
-		{ cat out; exit 1; }
+	if "$python" -c 'import pip, venv, wheel' 2>/dev/null && "$python" -m venv --system-site-packages v 2>out; then
+		v/bin/pip -q install --no-index --no-build-isolation --no-deps ./tree/tools/python >out 2>&1 || { cat out; exit 1; }
+		site=$(echo "$work"/v/lib/python3*/site-packages)
+	else
+		site=$work/site
+		(cd tree/tools/python && "$python" setup.py -q build --build-lib "$site" >"$work/out" 2>&1) || { cat out; exit 1; }
+	fi
 	rm -r tree
-	said=$(unset BELFRY_LIBRARY && PYTHONPATH=$work/site py -c 'import belfry
+	said=$(unset BELFRY_LIBRARY && PYTHONPATH=$site py -c 'import belfry
 print(belfry.__file__, len(list(belfry.rules())) > 50)')
-	[ "$said" = "$work/site/belfry/__init__.py True" ] || { echo "$said"; exit 1; }
+	[ "$said" = "$site/belfry/__init__.py True" ] || { echo "$said"; exit 1; }
 fi
 
 # The page's example.

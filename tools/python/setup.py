@@ -24,10 +24,10 @@ def version():
 class BuildWithLibrary(build_py):
     def run(self):
         super().run()
-        library = os.environ.get("BELFRY_LIBRARY") or self.compile()
+        library = os.environ.get("BELFRY_LIBRARY") or self.build_library()
         shutil.copyfile(os.path.realpath(library), pathlib.Path(self.build_lib) / "belfry" / "libbelfry.so")
 
-    def compile(self):
+    def build_library(self):
         build = pathlib.Path(self.build_lib).resolve().parent / "libbelfry"
         off = ["-DBELFRY_%s=OFF" % part for part in ("TOOLS", "TESTS", "BENCH", "INSTALL", "MPI")]
         subprocess.run(["cmake", "-S", ROOT, "-B", build, "-DBUILD_SHARED_LIBS=ON", *off], check=True)

@@ -4,6 +4,7 @@
  */
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <belfry.h>
 
@@ -109,7 +110,7 @@ int main(void)
 		.state_bytes = sizeof(struct state),
 		.sizes = sizes,
 		.nsizes = 1,
-		.trace = "trial.bft",
+		.trace = getenv("MY_TRACE") ? getenv("MY_TRACE") : "trial.bft",
 	};
 	struct bf_trial_result r;
 
