@@ -65,6 +65,21 @@
 	X(dma_schedule, 2600 * BF_NS, FITTED, "doorbell to the engine's first packet") \
 	X(dma_sync, 2168 * BF_NS, FITTED, "the engine's signal seen by the host") \
 	X(dma_each, 2282 * BF_NS, FITTED, "host: each further engine that is launched and waited for") \
+	/* Hopper, beside the sync unit: rates in MB/s or GB/s where they say so. */ \
+	X(tma_step, 271 * BF_NS, FITTED, "flash-vla's ring: one warp waits for a stage and refills it") \
+	X(tma_code, 56 * BF_NS, FITTED, "clock reads and addresses around a lone bulk copy, as rows bulk have them") \
+	X(tma_copy, 704 * BF_NS, FITTED, "a stage of 32 KiB that is loaded and stored again") \
+	X(sm_copy, 34400, FITTED, "MB/s that a block copies with ordinary stores") \
+	X(l2_all, 55000, FITTED, "GB/s that L2 gives all SMs together when they read the same lines") \
+	X(hbm_h100, 3350, SOURCED, "GB/s: NVIDIA H100 SXM5 data sheet") \
+	X(hbm_h200, 4800, SOURCED, "GB/s: NVIDIA H200 data sheet") \
+	X(hbm_share, 890, FITTED, "thousandths of that which reads and copies reach") \
+	X(ce_sync, 6450 * BF_NS, FITTED, "submission of a copy to the GPU's copy engine, and the wait for it") \
+	X(ce_visible, 4620 * BF_NS, FITTED, "the same until a polled word in host memory changes") \
+	X(ce_trigger, 2500 * BF_NS, FITTED, "a word that the engine waits for, to its signal; within the GPU") \
+	X(ce_trigger_host, 10800 * BF_NS, FITTED, "the same with the copy to host memory") \
+	X(ce_link_kib, 35310, FITTED, "1 KiB of the engine's over PCIe Gen5 x8") \
+	X(ce_device_kib, 12080, FITTED, "1 KiB of the engine's within the GPU") \
 	/* The processor's way into a BAR. */ \
 	X(bar_store, 90200, FITTED, "a call that copies to a write-combined BAR") \
 	X(bar_load, 1151 * BF_NS, FITTED, "a call that copies from one") \

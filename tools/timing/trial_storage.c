@@ -81,7 +81,16 @@ static int measure(struct bf_timing_trial *t, struct bf_storage_run *run, struct
 	return bf_storage_measure(run, r, t->err);
 }
 
-/* Several drives that one core drives go no faster than the core. */
+/* Many drives that one core drives go no faster than the core; which drives they are does not matter. */
+static int one_core(struct bf_timing_trial *t)
+{
+	if (bf_figure_condition_number(t->figure, "threads", 1) > 1)
+		return bf_trial_cannot(t, "what two hardware threads of a core make is not stated");
+	if (!bf_trial_says(t, "spdk") && !bf_figure_says(t->figure->source, "spdk"))
+		return bf_trial_cannot(t, "the core is the limit, and its software's share of a request is not stated");
+	return bf_trial_rate(t, BF_TRIAL_PHASES, 2.0 * (double)t->model->sw.spdk_io, (double)t->figure->size);
+}
+
 static int rate(struct bf_timing_trial *t)
 {
 	struct bf_storage_run run;
@@ -89,8 +98,8 @@ static int rate(struct bf_timing_trial *t)
 	double n, ps;
 	int rc;
 
-	if (bf_figure_says(t->figure->hardware, "16x Intel Optane") && bf_trial_says(t, "one core"))
-		return bf_trial_rate(t, BF_TRIAL_PHASES, 2.0 * (double)t->model->sw.spdk_io, (double)t->figure->size);
+	if (bf_figure_says(t->figure->op, "one core") || bf_trial_says(t, "one core"))
+		return one_core(t);
 	rc = measure(t, &run, &r, &n);
 	if (rc || n <= 0)
 		return rc;
