@@ -194,6 +194,7 @@ static void init_transport(struct bf_mlx5 *dev)
 		.max_outstanding = p->max_outstanding,
 		.icrc = p->icrc,
 		.atomics_wait = p->traits.atomics_wait,
+		.atomics_hold = p->atomics_hold,
 		.waits_for_receive = p->traits.waits_for_receive,
 	};
 

@@ -36,6 +36,7 @@ struct bf_mlx5_profile {
 	uint32_t log_dci_streams; /* most stream channels of a DC initiator */
 	bool host_endian_atomics; /* 8-byte atomic results in host order (mlx5 "host endianness request mode") */
 	bool icrc;                /* compute and check ICRC */
+	bool atomics_hold;        /* an atomic keeps the next one on the same word waiting until it is done */
 	struct bf_mlx5_traits traits;
 };
 extern const struct bf_mlx5_profile bf_mlx5_cx6, bf_mlx5_cx7, bf_mlx5_cx8;

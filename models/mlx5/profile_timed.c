@@ -11,7 +11,8 @@
 #define AS_CX7                                                                                                         \
 	.ack_delay_ps = 100 * BF_NS, .ack_every = 16, .fetch_wqebbs = 16, .max_outstanding = 512, .log_max_qp = 18,    \
 	.log_max_cq = 24, .log_max_mkey = 24, .dct_contexts = 128, .dct_idle_ps = 100 * BF_MS,                         \
-	.dc_busy_ps = 10 * BF_US, .log_dci_streams = 6, .host_endian_atomics = true, .icrc = true
+	.dc_busy_ps = 10 * BF_US, .log_dci_streams = 6, .host_endian_atomics = true, .icrc = true,                     \
+	.atomics_hold = true /* the rate of FETCH_ADDs on one word: docs/timing.md */
 #define LINK(ps)                                                                                                       \
 	.ps_per_kib = (ps), .max_payload = 256, .max_read_request = 4096, .tlp_overhead = 24, .relaxed_ps = 100 * BF_NS
 

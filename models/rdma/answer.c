@@ -238,6 +238,47 @@ static void atomic_failed(struct bf_rdma_qp *qp, const struct bf_rdma_answer *a)
 	tell(qp, a->opcode, a->psn, BF_AETH_NAK_OP, true, "memory cannot be reached");
 }
 
+/* ---- atomics that hold their word ---- */
+
+static bool same_word(const struct bf_rdma_atomic *a, const struct bf_rdma_atomic *b)
+{
+	return a->op.iova / 8 == b->op.iova / 8;
+}
+
+static void begin(struct bf_rdma_atomic *x)
+{
+	x->begun = true;
+	bf_dma_read(x->qp->dev->dma, &x->op);
+}
+
+/* Behind those that have or want the same word. */
+static void hold(struct bf_rdma *dev, struct bf_rdma_atomic *x)
+{
+	struct bf_rdma_atomic **at = &dev->holding;
+	bool free = true;
+
+	for (; *at; at = &(*at)->next)
+		free &= !same_word(*at, x);
+	x->next = NULL;
+	x->begun = false;
+	*at = x;
+	if (free)
+		begin(x);
+}
+
+static void let_go(struct bf_rdma *dev, struct bf_rdma_atomic *x)
+{
+	struct bf_rdma_atomic **at = &dev->holding, *next;
+
+	while (*at != x)
+		at = &(*at)->next;
+	next = *at = x->next;
+	while (next && !same_word(next, x))
+		next = next->next;
+	if (next)
+		begin(next);
+}
+
 static void atomic_done(struct bf_dma_op *op)
 {
 	struct bf_rdma_atomic *x = BF_CONTAINER_OF(op, struct bf_rdma_atomic, op);
@@ -246,6 +287,8 @@ static void atomic_done(struct bf_dma_op *op)
 	bool stale = x->epoch != qp->epoch, failed = op->status;
 
 	a->busy = false;
+	if (BF_UNLIKELY(qp->dev->profile.atomics_hold))
+		let_go(qp->dev, x);
 	bf_rdma_atomic_put(qp->dev, x);
 	qp->inflight--;
 	if (qp->dead) {
@@ -314,7 +357,10 @@ void bf_rdma_answer_atomic(struct bf_rdma_qp *qp, const struct bf_roce *r)
 	x->op.passes_relaxed = !qp->dev->profile.atomics_wait;
 	x->op.done = atomic_done;
 	qp->inflight++;
-	bf_dma_read(qp->dev->dma, &x->op);
+	if (BF_UNLIKELY(qp->dev->profile.atomics_hold))
+		hold(qp->dev, x);
+	else
+		bf_dma_read(qp->dev->dma, &x->op);
 }
 
 static uint8_t response_opcode(uint32_t k, uint32_t n, uint32_t from)

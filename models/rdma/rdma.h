@@ -356,6 +356,7 @@ struct bf_rdma_profile {
 	uint32_t max_outstanding; /* unacknowledged packets of a queue pair, below BF_PSN_SPAN */
 	bool icrc;                /* compute and check ICRC */
 	bool atomics_wait;        /* for relaxed writes before them, too */
+	bool atomics_hold;        /* a word until they are done: the next one there waits */
 	bool waits_for_receive;   /* a SEND where there is no receive queue gets RNR NAKs */
 };
 
@@ -395,6 +396,7 @@ struct bf_rdma {
 	struct bf_rdma_xfer *xfers; /* free ones */
 	struct bf_rdma_xfer_block *xfer_blocks;
 	struct bf_rdma_atomic *atomics; /* free ones */
+	struct bf_rdma_atomic *holding; /* under way, with atomics_hold, and those that wait for them, in order */
 	struct bf_rdma_atomic_block *atomic_blocks;
 };
 

@@ -35,6 +35,7 @@ struct bf_rdma_atomic {
 	uint64_t swap_add, compare, swap_mask, compare_mask;
 	uint32_t epoch;
 	uint8_t size;
+	bool begun;
 };
 
 /* qp.c. NULL on lack of memory. */

@@ -38,6 +38,13 @@ check "$work/other"
 [ "$(awk '/^mlx5-/ {print $(NF-3)}' "$work/first")" = "$(awk '/^mlx5-/ {print $(NF-3)}' "$work/out")" ]
 ! cmp -s "$work/first" "$work/out"
 
+# Atomics on one word go one by one, at the round trip to memory; the sums are right all the same.
+grep '"id":"mlx5-6f4f4c854b"' "$work/all" >"$work/one"
+check "$work/one"
+is 0 '2.11982      2.1'
+"$BELFRY" run ibgda-amo --profile cx7,atomics_hold=1 --fetch --warps 4 --pes 3 --messages 20 >"$work/out" ||
+	{ cat "$work/out"; exit 1; }
+
 # A rate of SMs follows from how many they are, until DRAM is full.
 grep '"id":"hopper-60b0cb1fea"' "$work/all" >"$work/one"
 sed 's/8 CTAs/4 CTAs/; s/"ctas": *8/"ctas":4/' "$work/one" >"$work/other"

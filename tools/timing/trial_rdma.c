@@ -77,6 +77,8 @@ bool bf_trial_nic(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct
 				     .post_ps = m->sw.cpu_post,
 				     .poll_ps = m->sw.cpu_poll,
 				     .interval_ps = m->sw.cpu_interval };
+	if (bf_trial_condition(t, "path", "loopback on one node")) /* within the card: no port takes part */
+		nic->port_latency_ps = 0;
 	/* The processor that posts, and its memory, on the other socket than the NIC. */
 	if (bf_figure_says(t->figure->source, "numa0"))
 		nic->pcie.latency_ps += m->sw.far_socket;

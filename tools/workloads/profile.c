@@ -60,6 +60,7 @@ static const struct field fields[] = {
 	FIELD(packet_rx_ps, 0, TIME_MAX),
 	FIELD(answer_ps, 0, TIME_MAX),
 	FIELD(gather_window, 0, 1u << 16),
+	FIELD(atomics_hold, 0, 1),
 	FIELD(ack_delay_ps, 0, TIME_MAX),
 	FIELD(ack_every, 1, 1u << 16),
 	FIELD(fetch_wqebbs, 1, 1u << 10),
