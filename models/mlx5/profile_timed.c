@@ -63,6 +63,6 @@ const struct bf_mlx5_profile bf_mlx5_cx7_timed = {
 /* No figure of a ConnectX-8 is published that would constrain more than its rates: latencies are the ConnectX-7's. */
 const struct bf_mlx5_profile bf_mlx5_cx8_timed = {
 	.name = "cx8-timed",
-	TIMED_CX7(8125, 10240),
+	TIMED_CX7(8678, 10240),
 	.traits = BF_MLX5_TRAITS_CX8,
 };

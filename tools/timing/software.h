@@ -65,7 +65,7 @@
 	X(dma_schedule, 2600 * BF_NS, FITTED, "doorbell to the engine's first packet") \
 	X(dma_sync, 2168 * BF_NS, FITTED, "the engine's signal seen by the host") \
 	X(dma_each, 2282 * BF_NS, FITTED, "host: each further engine that is launched and waited for") \
-	/* Hopper, beside the sync unit: rates in MB/s or GB/s where they say so. */ \
+	/* GPUs with bulk copies: rates in MB/s or GB/s where they say so. */ \
 	X(tma_step, 271 * BF_NS, FITTED, "flash-vla's ring: one warp waits for a stage and refills it") \
 	X(tma_code, 56 * BF_NS, FITTED, "clock reads and addresses around a lone bulk copy, as rows bulk have them") \
 	X(tma_copy, 704 * BF_NS, FITTED, "a stage of 32 KiB that is loaded and stored again") \
