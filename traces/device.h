@@ -194,6 +194,15 @@ struct bf_busy_row {
 	bool since; /* the other end is the beginning */
 };
 
+/*
+ * Records that say how much is in a queue's ring, `used` less `less` (NULL: 0), and the type and field with how much it
+ * takes. The actor is the queue.
+ */
+struct bf_fill_row {
+	const char *type, *used, *less;
+	const char *size_type, *size;
+};
+
 /* ---- pictures ---- */
 
 enum bf_timeline_verb {
@@ -351,6 +360,7 @@ struct bf_device {
 	const struct bf_rule_family *const *families; /* rules of this library's own form */
 	const struct bf_device_ring *ring;
 	const struct bf_busy_row *busy;
+	const struct bf_fill_row *fills;
 	const struct bf_timeline_row *timeline;
 	const struct bf_timeline_signal_row *signals;
 	const struct bf_entry_row *entries;

@@ -77,6 +77,15 @@ expect 0 mbarrier-pipeline --iterations 4 --seeds 3
 says 'no failure in 12 runs of mbarrier-pipeline'
 expect 0 sdma-copy --seeds 3
 says 'no failure in 12 runs of sdma-copy'
+# What was covered, and what was not.
+says 'no run filled a ring'
+expect 0 ibgda-put --messages 40 --depth 16 --batch 4 --seeds 2
+says 'the fullest ring held 16 of 16'
+grep -q 'no run filled a ring' "$work/out" && fail "it was full"
+says 'nothing was lost or late on links'
+grep -q 'good by luck' "$work/out" && fail "a right driver is no luck"
+expect 0 ibgda-put --messages 3 --bug no-wqe-fence --orderings sc --seeds 3 --batch 1
+says 'good by luck: ORDER-INDEX: '
 expect 2 sdma-copy --ordering sc
 expect 2 nvme-read --media "$work/disk"
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tools/report/findings.h"
+#include "tools/workloads/coverage.h"
 #include "tools/workloads/family.h"
 #include "traces/container/trace.h"
 
@@ -192,6 +193,8 @@ static int search_and_report(const struct bf_args *args, struct bf_search *s, st
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	if (rc == 0) {
 		print_none(args, bf_family_work(o->f, w)->name, o->runs);
+		if (!bf_arg_json(args) && bf_coverage_print(o->f, s, w, &err))
+			return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 		return BF_EXIT_GOOD;
 	}
 	return shrink_and_report(args, s, o, seed_of(o, w));

@@ -434,6 +434,11 @@ static const struct bf_memory_row memory[] = {
 /* models/mlx5/profile_timed.c */
 static const char *const fitted[] = { "cx5-timed", "cx6-timed", "cx7-timed", "cx8-timed", NULL };
 
+static const struct bf_fill_row fills[] = {
+	{ "dbrec", "in_ring", NULL, "qp_config", "sq_wqebbs" },
+	{ .type = NULL },
+};
+
 extern const struct bf_device bf_device_mlx5;
 const struct bf_device bf_device_mlx5 = {
 	.name = "mlx5",
@@ -441,6 +446,7 @@ const struct bf_device bf_device_mlx5 = {
 	.lives = lives,
 	.fitted = fitted,
 	.families = families,
+	.fills = fills,
 	.timeline = timeline,
 	.signals = signals,
 	.entries = entries,

@@ -241,6 +241,11 @@ static const struct bf_memory_row memory[] = {
 /* models/nvme/profile_timed.c */
 static const char *const fitted[] = { "980pro", "optane", "p3700", "m9100", "mtr-slc", NULL };
 
+static const struct bf_fill_row fills[] = {
+	{ "nvme_doorbell", "pending", NULL, "nvme_queue", "size" },
+	{ .type = NULL },
+};
+
 extern const struct bf_device bf_device_nvme;
 const struct bf_device bf_device_nvme = {
 	.name = "nvme",
@@ -248,6 +253,7 @@ const struct bf_device bf_device_nvme = {
 	.lives = lives,
 	.fitted = fitted,
 	.families = families,
+	.fills = fills,
 	.timeline = timeline,
 	.signals = signals,
 	.entries = entries,

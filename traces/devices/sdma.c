@@ -143,6 +143,11 @@ static const struct bf_memory_row memory[] = {
 /* models/sdma/profile_timed.c */
 static const char *const fitted[] = { "mi50", "mi200", "mi300x", "mi350x", NULL };
 
+static const struct bf_fill_row fills[] = {
+	{ "sdma_doorbell", "published", "retired", "sdma_queue", "bytes" },
+	{ .type = NULL },
+};
+
 extern const struct bf_device bf_device_sdma;
 const struct bf_device bf_device_sdma = {
 	.name = "sdma",
@@ -150,6 +155,7 @@ const struct bf_device bf_device_sdma = {
 	.lives = lives,
 	.fitted = fitted,
 	.families = families,
+	.fills = fills,
 	.busy = busy,
 	.timeline = timeline,
 	.signals = signals,
