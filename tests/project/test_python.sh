@@ -20,7 +20,9 @@ from _declarations import ffi
 
 lines = []
 for name in ("bf_error", "bf_rec_field", "bf_rec_schema", "bf_trace_record", "bf_trace_meta_entry", "bf_rule_about",
-             "bf_found", "bf_hist", "bf_stage_queue"):
+             "bf_found", "bf_hist", "bf_stage_queue", "bf_memory", "bf_world_opts", "bf_world_result", "bf_trial_size",
+             "bf_trial_spec", "bf_trial_finding", "bf_trial_result", "bf_trial_search_opts", "bf_trial_mlx5_opts",
+             "bf_trial_mlx5_queue", "bf_trial_nvme_opts", "bf_trial_nvme_queue"):
     t = ffi.typeof("struct " + name)
     lines.append('_Static_assert(sizeof(struct %s) == %d, "%s");' % (name, ffi.sizeof(t), name))
     for member, field in t.fields:
@@ -155,6 +157,45 @@ for path in ("layout.c", "no-such-file"):
 print("%d records, %d findings, %d queues" % (len(records), len(found), len(queues)))
 PY
 
+# A compiled kernel in a trial: without its fence it is found, with it it is good, and errors have their text.
+py - "$BELFRY_SOURCE_DIR/traces/samples" <<'PY'
+import sys
+import belfry
+
+seen = []
+
+
+def setup(m, file):
+    q = m.mlx5().queue(0, 1)
+    m.heap(0).bytes[0:512] = bytes(i * 37 & 255 for i in range(512))
+    seen.append(m.seed)
+    m.launch(file, "put", [q.sq, q.dbrec, q.doorbell, q.cq, q.qpn, q.local_va, q.lkey, q.remote_va, q.rkey, 8])
+
+
+def verify(m):
+    assert m.heap(1).bytes[0:512] == m.heap(0).bytes[0:512], "the peer has other bytes"
+
+
+def of(file, **more):
+    return belfry.trial(lambda m: setup(m, "%s/%s" % (sys.argv[1], file)), verify, seeds=5, **more)
+
+
+good = of("ptx_put_fenced.ptx", name="put")
+assert good.good and good.verdict == "good" and good.runs == 20 and good.rule is None, good
+bad = of("ptx_put.ptx", trace="put.bft")
+assert not bad.good and bad.rule == "MLX5-DBREC-ORDER" and bad.findings[0].root, bad
+assert belfry.findings("put.bft")[0].rule == bad.rule and "ptx_put.cu:" in bad.text + bad.findings[0].text, bad.text
+assert of("ptx_put_fenced.ptx", orderings="sc", seed=7).runs == 5 and seen[-1] == 11
+none = of("nothing.ptx")
+assert not none.good and "nothing.ptx" in none.reason, none
+try:
+    belfry.trial(lambda m: 1 / 0)
+except ZeroDivisionError:
+    pass
+else:
+    raise AssertionError("an error in setup passes")
+PY
+
 # The package with the library inside, as pip builds it, needs nothing of the build or the source tree any more.
 if "$python" -c 'import setuptools' 2>/dev/null; then
 	mkdir -p tree/tools tree/drivers
@@ -179,3 +220,7 @@ awk '/^```python$/{ on = 1; next } /^```$/{ on = 0 } on' "$BELFRY_SOURCE_DIR/doc
 [ -s example.py ]
 py example.py >out
 grep -q MLX5-DBREC-ORDER out
+awk '/^  ```python$/{ on = 1; next } /^  ```$/{ on = 0 } on' "$BELFRY_SOURCE_DIR/docs/cuda.md" | sed 's/^  //' >example.py
+[ -s example.py ]
+example=$PWD/example.py
+cd "$BELFRY_SOURCE_DIR" && py "$example" | grep -q 'good in 80 runs'

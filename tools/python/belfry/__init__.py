@@ -20,6 +20,14 @@ Runs and searches are those of the program, which is found beside the library, i
     r = belfry.run("ibgda-put", seed=3, ordering="adversarial", bug="no-wqe-fence", trace="bad.bft")
     r.good, r.data["cause"]                     # what `belfry run --json` says
     belfry.explore("ibgda-put", bug="no-wqe-fence").data
+
+Trials of compiled kernels (PTX) are functions of yours:
+
+    def setup(m):
+        q = m.mlx5().queue(0, 1)
+        m.launch("put.ptx", "put", [q.sq, q.dbrec, q.doorbell, q.qpn], threads=32)
+    r = belfry.trial(setup, lambda m: ..., seeds=20)
+    r.good, r.rule, r.text
 """
 
 import array
@@ -34,14 +42,15 @@ import subprocess
 import warnings
 
 from ._library import ffi, lib
+from ._trial import Machine, Memory, Told, Tried, trial
 
 try:
     import numpy
 except ImportError:
     numpy = None
 
-__all__ = ["Error", "Field", "Finding", "Queue", "Record", "Rule", "Run", "Stage", "Trace", "explore",
-           "findings", "rules", "run", "stages"]
+__all__ = ["Error", "Field", "Finding", "Machine", "Memory", "Queue", "Record", "Rule", "Run", "Stage", "Told", "Trace",
+           "Tried", "explore", "findings", "rules", "run", "stages", "trial"]
 __version__ = ffi.string(lib.bf_version()).decode()
 
 _EBADMSG = 74

@@ -66,6 +66,70 @@ int bf_stages_read(struct bf_trace *t, struct bf_stages **out, struct bf_error *
 void bf_stages_destroy(struct bf_stages *s);
 const struct bf_stage_queue *bf_stages_queue(const struct bf_stages *s, uint32_t i);
 
+/* drivers/backend/backend.h: enumerations are ints */
+struct bf_memory { void *ptr; uint64_t va; uint64_t size; bool far; };
+struct bf_world_opts {
+    uint64_t seed; int ordering; void *chooser; void *stacks; const void *profile; const char *faults;
+    uint32_t devices; const void *nvme; const void *nvme_ns; uint64_t nvme_cmb; const char *nvme_errors;
+    const void *sdma; const void *gpu; uint32_t npes; uint32_t nics; uint32_t ports; const char *topology; void *ranks;
+    uint32_t lanes; uint64_t limit_ps; uint32_t record_mask; void *sink; bool pe_hashes; bool system_scope; bool cuda;
+    const char *device; const void *model; const void *model_opts; const char *ptx;
+};
+struct bf_world_result {
+    int end; uint64_t time_ps; uint64_t events; uint64_t hash; uint64_t records; char report[4096];
+};
+
+/* drivers/trial/trial.h */
+struct bf_trial;
+struct bf_ptx_library;
+typedef int bf_trial_fn(struct bf_trial *t, void *state);
+struct bf_trial_size { const char *name; uint64_t value; uint64_t least; };
+struct bf_trial_spec {
+    const char *name; struct bf_world_opts world; bf_trial_fn *setup; bf_trial_fn *verify; size_t state_bytes;
+    void *arg; const struct bf_trial_size *sizes; uint32_t nsizes; int fail_on; const char *accept; const char *trace;
+};
+struct bf_trial_finding {
+    const struct bf_rule_about *rule; bool root; uint64_t at_ps; char where[64]; char text[800];
+};
+struct bf_trial_result {
+    bool ok; int verdict; uint64_t seed; int ordering; uint64_t size[8]; uint64_t runs; struct bf_world_result world;
+    char reason[256]; const struct bf_rule_about *root; uint32_t nfindings; struct bf_trial_finding finding[8];
+    char text[8192];
+};
+struct bf_trial_search_opts {
+    uint64_t seeds; const int *orderings; uint32_t norderings; uint32_t jobs; bool no_shrinking;
+};
+struct bf_trial_mlx5_opts {
+    uint64_t heap_bytes; uint32_t queues; uint32_t wqebbs; bool collapsed; bool rings_in_host; uint8_t ack_timeout;
+    uint8_t retry_count;
+};
+struct bf_trial_mlx5_queue {
+    uint32_t qpn; uint32_t cqn; uint32_t wqebbs; uint32_t cqes; uint8_t *sq; uint8_t *cq; uint32_t *dbrec;
+    uint32_t *cq_dbrec; void *doorbell; uint8_t *local; uint64_t local_va; uint64_t remote_va; uint64_t heap_bytes;
+    uint32_t lkey; uint32_t rkey;
+};
+struct bf_trial_nvme_opts { uint32_t queues; uint32_t entries; int place; };
+struct bf_trial_nvme_queue {
+    uint32_t id; uint32_t entries; uint8_t *sq; uint8_t *cq; uint32_t *sq_tail; uint32_t *cq_head; uint32_t nsid;
+    uint32_t block_bytes; uint64_t blocks;
+};
+const char *bf_trial_verdict_name(int v);
+bool bf_trial_search(const struct bf_trial_spec *spec, const struct bf_trial_search_opts *opts,
+                     struct bf_trial_result *result);
+uint64_t bf_trial_seed(const struct bf_trial *t);
+int bf_trial_fail(struct bf_trial *t, int code, const char *fmt, ...);
+int bf_trial_memory(struct bf_trial *t, uint32_t pe, int place, uint64_t bytes, const char *name,
+                    struct bf_memory *out);
+int bf_trial_ptx(struct bf_trial *t, uint32_t pe, const char *const *files, uint32_t count,
+                 struct bf_ptx_library **out);
+int bf_trial_ptx_launch(struct bf_trial *t, uint32_t pe, struct bf_ptx_library *lib, const char *kernel,
+                        uint32_t blocks, uint32_t threads, const uint64_t *args, uint32_t nargs);
+int bf_trial_mlx5(struct bf_trial *t, const struct bf_trial_mlx5_opts *opts);
+int bf_trial_mlx5_queue(struct bf_trial *t, uint32_t pe, uint32_t peer, uint32_t i, struct bf_trial_mlx5_queue *out);
+struct bf_memory bf_trial_heap(const struct bf_trial *t, uint32_t pe);
+int bf_trial_nvme(struct bf_trial *t, uint32_t pe, const struct bf_trial_nvme_opts *opts);
+int bf_trial_nvme_queue(struct bf_trial *t, uint32_t pe, uint32_t i, struct bf_trial_nvme_queue *out);
+
 /* drivers/belfry.h */
 const char *bf_version(void);
 """
