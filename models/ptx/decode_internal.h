@@ -131,7 +131,7 @@ void *bf_ptx_body_alloc(struct bf_ptx_decoder *d, size_t bytes);
 /* An array that grows: 0 or -1. */
 int bf_ptx_reserve(struct bf_ptx_decoder *d, void **array, uint32_t *cap, uint32_t count, size_t element);
 
-/* lower.c */
+/* lower.c, lower_value.c */
 void bf_ptx_lower(struct bf_ptx_decoder *d);
 uint32_t bf_ptx_vreg_new(struct bf_ptx_decoder *d, enum bf_ptx_class cls);
 uint32_t bf_ptx_constant(struct bf_ptx_decoder *d, enum bf_ptx_class cls, uint64_t bits);

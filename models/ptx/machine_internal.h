@@ -387,10 +387,16 @@ enum bf_ptx_result bf_ptx_fault_at(struct bf_ptx_machine_warp *w, uint32_t mask,
 enum bf_ptx_result bf_ptx_fault_hopper(struct bf_ptx_machine_warp *w, uint32_t mask);
 int bf_ptx_describe(const struct bf_agent *a, void *arg, char *buf, size_t cap);
 
-/* ---- grid.c ---- */
+/* ---- launch.c ---- */
 
+/* The parameters of a launch. */
+uint8_t *bf_ptx_param_bytes(const struct bf_ptx_grid *g);
+uint64_t bf_ptx_param_va(const struct bf_ptx_grid *g);
 /* The address of a cooperative grid's workspace; 0: it is none. */
 uint64_t bf_ptx_workspace(const struct bf_ptx_grid *g);
+
+/* ---- grid.c ---- */
+
 /* Starts what streams and SMs permit. */
 void bf_ptx_schedule(struct bf_ptx_device *d);
 /* All that waits ends: the device is dead. */
