@@ -77,6 +77,7 @@ struct bf_command {
 	const char *(*names)(const void *own, uint32_t i);
 	/* Its forms, which bring their own words; NULL past the last. May be NULL. */
 	const struct bf_command_form *(*form)(unsigned i);
+	bool files;      /* its forms are of files: the first argument is no word */
 	const void *own; /* what `run` is of, for commands that share one; bf_arg_own() */
 };
 

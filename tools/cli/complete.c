@@ -26,7 +26,7 @@ static void put_first_words(const struct bf_command *c)
 
 	put_words(c->words);
 	put_names(c->names, c->own);
-	for (unsigned i = 0; c->form && (form = c->form(i)) != NULL; i++)
+	for (unsigned i = 0; c->form && !c->files && (form = c->form(i)) != NULL; i++)
 		printf("%s%s", i ? " " : "", form->name);
 	for (const struct bf_command *const *f = c->families; f && *f; f++) {
 		putchar(' ');

@@ -10,8 +10,7 @@
 #include "tools/cli/input.h"
 #include "tools/report/lint.h"
 #include "traces/life/last.h"
-#include "traces/replay/mlx5.h"
-#include "traces/replay/nvme.h"
+#include "tools/replay/kind.h"
 
 extern const struct bf_command bf_cmd_rules;
 
@@ -94,10 +93,6 @@ const char *bf_lint_name(const struct bf_lint_file *f, char *text, size_t cap)
 static int replay(struct bf_lint *l, const char *path, const struct bf_input *in, const struct bf_rules_opts *opts,
 		  struct bf_error *err)
 {
-	struct bf_nvme_replay_opts nvme = { .seed = 1, .profile = &bf_nvme_970pro, .record_mask = BF_CLASS_ALL };
-	struct bf_replay_opts mlx5 = { .seed = 1, .record_mask = BF_CLASS_ALL };
-	struct bf_nvme_replay_result *nvme_result = NULL;
-	struct bf_replay_result *mlx5_result = NULL;
 	struct bf_lint_file *f;
 	int rc = add_file(l, path, err);
 
@@ -108,13 +103,7 @@ static int replay(struct bf_lint *l, const char *path, const struct bf_input *in
 	rc = bf_rules_create(opts, &f->rules, err);
 	if (rc)
 		return rc;
-	mlx5.sink = nvme.sink = bf_rules_sink(f->rules);
-	if (in->capture)
-		rc = bf_replay_run(in->capture, &mlx5, &mlx5_result, &f->err);
-	else
-		rc = bf_nvme_replay_run(in->ftrace, &nvme, &nvme_result, &f->err);
-	bf_replay_free(mlx5_result);
-	bf_nvme_replay_free(nvme_result);
+	rc = bf_replay_again(in, bf_rules_sink(f->rules), &f->err);
 	if (bf_rules_finish(f->rules, !rc))
 		rc = -ENOMEM;
 	f->unreadable = rc != 0;
@@ -426,7 +415,7 @@ const struct bf_command bf_cmd_lint = {
 	.name = "lint",
 	.usage = "lint TRACE|CAPTURE|FOLDER|-... [options]",
 	.summary = "find what is wrong in traces and captures, and why",
-	.details = "Checks traces of any length, in both forms, raw captures and Linux NVMe traces against all rules. "
+	.details = "Checks traces of any length, in both forms, raw captures and Linux traces against all rules. "
 		   "The latter two are replayed as well, and the records of the replay are judged. In a folder, all "
 		   "*.bft and *.jsonl files are read. Each finding names its rule, the queue and entry, the "
 		   "time, and the evidence. One finding of each trace is the root cause; the others follow from it. "

@@ -1,31 +1,16 @@
 /*
  * belfry replay of a Linux NVMe trace: its commands through the controller model, status, order and heads compared.
  */
-#include "tools/replay/nvme.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "tools/cli/input.h"
+#include "tools/replay/kind.h"
 #include "tools/replay/trace.h"
 #include "traces/import/capture.h"
 #include "traces/replay/nvme.h"
-
-bool bf_replay_is_nvme(const char *path, FILE *f, const char *head, size_t len)
-{
-	struct bf_trace *t;
-	bool found = false;
-
-	if (bf_ftrace_probe(head, len))
-		return true;
-	if (bf_capture_probe(head, len) || bf_trace_open(path, f, &t, NULL) != 0) {
-		rewind(f);
-		return false;
-	}
-	found = bf_trace_meta_get(t, "imported-from") && strcmp(bf_trace_meta_get(t, "imported-from"), "ftrace") == 0;
-	bf_trace_close(t);
-	rewind(f);
-	return found;
-}
 
 static int load(const char *path, FILE *f, struct bf_ftrace **out, struct bf_error *err)
 {
@@ -155,7 +140,7 @@ static void print_json(const char *path, const struct bf_ftrace *t, const struct
 	bf_json_end(&j);
 }
 
-int bf_replay_nvme(const struct bf_args *args, const char *path, FILE *f)
+static int replay(const struct bf_args *args, const char *path, FILE *f)
 {
 	struct bf_error err = { 0 }, damage = { 0 };
 	struct bf_nvme_replay_result *r = NULL;
@@ -188,3 +173,26 @@ int bf_replay_nvme(const struct bf_args *args, const char *path, FILE *f)
 	bf_ftrace_free(t);
 	return code;
 }
+
+static int again(const struct bf_input *in, struct bf_sink *sink, struct bf_error *err)
+{
+	const struct bf_nvme_replay_opts opts = {
+		.seed = 1, .profile = &bf_nvme_970pro, .record_mask = BF_CLASS_ALL, .sink = sink
+	};
+	struct bf_nvme_replay_result *r = NULL;
+	int rc;
+
+	if (!in->ftrace)
+		return -ENOENT;
+	rc = bf_nvme_replay_run(in->ftrace, &opts, &r, err);
+	bf_nvme_replay_free(r);
+	return rc;
+}
+
+const struct bf_replay_kind bf_replay_nvme = {
+	.form = { "ftrace", "a Linux NVMe trace, or a trace into which one was imported. Its commands run on the NVMe "
+			    "controller: status, order and queue heads are compared; --profile is 970pro or instant." },
+	.probe = bf_ftrace_probe,
+	.replay = replay,
+	.again = again,
+};

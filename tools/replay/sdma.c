@@ -1,32 +1,14 @@
 /*
  * belfry replay of a dumped SDMA ring: which packets the engine executes, and where and why it stops.
  */
-#include "tools/replay/sdma.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "tools/replay/kind.h"
 #include "tools/replay/trace.h"
 #include "traces/import/capture.h"
 #include "traces/replay/sdma.h"
-
-bool bf_replay_is_sdma(const char *path, FILE *f, const char *head, size_t len)
-{
-	struct bf_trace *t;
-	bool found;
-
-	if (bf_capture_probe(head, len))
-		return false;
-	if (bf_trace_open(path, f, &t, NULL) != 0) {
-		rewind(f);
-		return bf_sdma_dump_probe(head, len);
-	}
-	found =
-	    bf_trace_meta_get(t, "imported-from") && strcmp(bf_trace_meta_get(t, "imported-from"), "sdma-ring") == 0;
-	bf_trace_close(t);
-	rewind(f);
-	return found;
-}
 
 static int check_options(const struct bf_args *args, struct bf_sdma_replay_opts *o)
 {
@@ -155,7 +137,7 @@ static void print_json(const char *path, const struct bf_sdma_dump *d, const str
 	bf_json_end(&j);
 }
 
-int bf_replay_sdma(const struct bf_args *args, const char *path, FILE *f)
+static int replay(const struct bf_args *args, const char *path, FILE *f)
 {
 	struct bf_error err = { 0 }, damage = { 0 };
 	struct bf_sdma_replay_result *r = NULL;
@@ -187,3 +169,12 @@ int bf_replay_sdma(const struct bf_args *args, const char *path, FILE *f)
 	bf_sdma_dump_free(d);
 	return code;
 }
+
+const struct bf_replay_kind bf_replay_sdma = {
+	.form = { "sdma-ring",
+		  "a dump of an SDMA ring, or a trace into which one was imported. It runs on the copy engine of the "
+		  "generation that --profile names (v4, v5, v6, v7, v7.1): the result says where the engine stops and "
+		  "why." },
+	.probe = bf_sdma_dump_probe,
+	.replay = replay,
+};

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "tools/cli/input.h"
+#include "tools/replay/kind.h"
 
 int bf_replay_check_options(const struct bf_args *args)
 {
@@ -12,7 +13,8 @@ int bf_replay_check_options(const struct bf_args *args)
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(others); i++)
 		if (bf_arg_given(args, others[i]))
-			return bf_cli_error(args, BF_EXIT_USAGE, "--%s is for captures of mlx5 queues", others[i]);
+			return bf_cli_error(args, BF_EXIT_USAGE, "--%s is for replays of %s", others[i],
+					    bf_replay_kind_at(0)->form.name);
 	return 0;
 }
 

@@ -216,4 +216,5 @@ const struct bf_command bf_cmd_decode_sdma = {
 	.max_args = 16384,
 	.run = decode,
 	.prefix = "sdma",
+	.words = "sdma",
 };

@@ -1,0 +1,34 @@
+/* The kinds of files that `belfry replay` takes: a file for each, and a line in kinds.c. */
+#ifndef BELFRY_TOOLS_REPLAY_KIND_H
+#define BELFRY_TOOLS_REPLAY_KIND_H
+
+#include <stdio.h>
+
+#include "tools/cli/cli.h"
+
+struct bf_input;
+struct bf_sink;
+
+struct bf_replay_kind {
+	struct bf_command_form form; /* what a trace into which one was imported says of its origin; what FILE is */
+	/* The file begins like one. */
+	bool (*probe)(const char *head, size_t len);
+	/* Replays it; returns the exit code. */
+	int (*replay)(const struct bf_args *args, const char *path, FILE *f);
+	/*
+	 * Puts what `in` has captured through the model, whose records go to `sink`. -ENOENT: it is another kind.
+	 * NULL: it says no more than the capture.
+	 */
+	int (*again)(const struct bf_input *in, struct bf_sink *sink, struct bf_error *err);
+};
+
+/* NULL past the last. */
+const struct bf_replay_kind *bf_replay_kind_at(unsigned i);
+
+/* The kind of what follows in `f`, whose first `len` bytes are `head`; the first of all if it is none. Rewinds. */
+const struct bf_replay_kind *bf_replay_kind_of(const char *path, FILE *f, const char *head, size_t len);
+
+/* again() of whichever kind it is. */
+int bf_replay_again(const struct bf_input *in, struct bf_sink *sink, struct bf_error *err);
+
+#endif
