@@ -1,7 +1,7 @@
 # Installation: headers under belfry/ in their folders, a CMake package and a pkg-config file.
 include(CMakePackageConfigHelpers)
 set(BELFRY_PC_REQUIRES "")
-foreach(pair LIBUV:libuv ZSTD:libzstd XXHASH:libxxhash JANSSON:jansson)
+foreach(pair LIBUV:libuv ZSTD:libzstd XXHASH:libxxhash)
 	string(REPLACE ":" ";" pair ${pair})
 	list(GET pair 0 prefix)
 	list(GET pair 1 module)
@@ -105,5 +105,5 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 # Programs that link with the library need what it links with.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libuv1-dev, libzstd-dev, libxxhash-dev, libjansson-dev, pkg-config")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libuv1-dev, libzstd-dev, libxxhash-dev, pkg-config")
 include(CPack)

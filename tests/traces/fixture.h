@@ -89,16 +89,6 @@ static inline void fix_make(struct fix *f, unsigned n, const struct bf_trace_opt
 	fclose(file);
 }
 
-/* Whether this build reads JSON Lines. */
-static inline bool fix_has_jsonl(void)
-{
-	struct bf_trace *t;
-	int rc = bf_trace_open_memory("{\"belfry_trace\":1}\n", 19, &t, NULL);
-	if (!rc)
-		bf_trace_close(t);
-	return rc != -ENOTSUP;
-}
-
 /* All records of a trace, back to back, in `*bytes` (to be freed); their number. Damage is passed over and counted. */
 static inline uint64_t fix_read_all(struct bf_trace *t, uint8_t **bytes, size_t *size, unsigned *damage)
 {

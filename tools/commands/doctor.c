@@ -39,11 +39,6 @@ struct optional_part {
 #else
 #define HAVE_XXHASH false
 #endif
-#ifdef BELFRY_HAVE_JANSSON
-#define HAVE_JANSSON true
-#else
-#define HAVE_JANSSON false
-#endif
 #ifdef BELFRY_HAVE_LIBDW
 #define HAVE_LIBDW true
 #else
@@ -236,8 +231,6 @@ static int run_doctor(const struct bf_args *args)
 		{ "zstd", HAVE_ZSTD, "compressed traces", "apt-get install libzstd-dev, then configure again", NULL },
 		{ "xxhash", HAVE_XXHASH, "checksums of traces", "apt-get install libxxhash-dev, then configure again",
 		  NULL },
-		{ "jansson", HAVE_JANSSON, "reading traces in JSON Lines",
-		  "apt-get install libjansson-dev, then configure again", NULL },
 		{ "libdw", HAVE_LIBDW, "source lines of findings", "apt-get install libdw-dev, then configure again",
 		  NULL },
 		{ "mpi", bf_mpi_load(&mpi, why, sizeof(why)) == 0, "simulations spread over processes by mpirun",

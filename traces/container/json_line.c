@@ -116,15 +116,13 @@ static int scan_value(struct bf_json_line *l, struct bf_json_member *m)
 	return rc;
 }
 
-static int scan_member(struct bf_json_line *l)
+/* "name": */
+static int scan_name(struct bf_json_line *l, struct bf_json_member *m)
 {
-	struct bf_json_member *m = &l->members[l->count];
 	int rc;
 
 	if (l->p == l->end || *l->p != '"')
 		return fail_at(l, l->p, "a field name in quotes was expected");
-	if (l->count == BF_JSON_MEMBERS)
-		return fail_at(l, l->p, "more fields than any event has");
 	rc = scan_string(l, &m->name, &m->name_len);
 	if (rc)
 		return rc;
@@ -133,6 +131,19 @@ static int scan_member(struct bf_json_line *l)
 		return fail_at(l, l->p, "a colon was expected");
 	l->p++;
 	skip_space(l);
+	return 0;
+}
+
+static int scan_member(struct bf_json_line *l)
+{
+	struct bf_json_member *m = &l->members[l->count];
+	int rc;
+
+	if (l->count == BF_JSON_MEMBERS)
+		return fail_at(l, l->p, "more fields than any event has");
+	rc = scan_name(l, m);
+	if (rc)
+		return rc;
 	rc = scan_value(l, m);
 	l->count++;
 	skip_space(l);
@@ -185,28 +196,47 @@ struct bf_json_line bf_json_line_within(const struct bf_json_line *l, const stru
 	};
 }
 
+/* Up to the next thing between these brackets. 1, 0 at the end, or -EBADMSG. */
+static int step_inside(struct bf_json_line *l, char open, char close, const char *what)
+{
+	const bool first = l->count == 0;
+
+	if (l->p == l->end || (first && *l->p != open))
+		return fail_at(l, l->p, what);
+	l->p += first;
+	skip_space(l);
+	if (l->p < l->end && *l->p == close)
+		return 0;
+	l->count = 1;
+	if (first)
+		return 1;
+	if (l->p == l->end || *l->p != ',')
+		return fail_at(l, l->p, "a comma or a closing bracket was expected");
+	l->p++;
+	skip_space(l);
+	return 1;
+}
+
 int bf_json_line_element(struct bf_json_line *array, struct bf_json_member *out)
 {
-	const bool first = array->count == 0;
-	int rc;
+	int rc = step_inside(array, '[', ']', "an array was expected");
 
-	if (array->p == array->end || (first && *array->p != '['))
-		return fail_at(array, array->p, "an array was expected");
-	array->p += first;
-	skip_space(array);
-	if (array->p < array->end && *array->p == ']')
-		return 0;
-	if (!first) {
-		if (array->p == array->end || *array->p != ',')
-			return fail_at(array, array->p, "a comma or the end of the array was expected");
-		array->p++;
-		skip_space(array);
-	}
 	*out = (struct bf_json_member){ .name = "" };
-	rc = scan_value(array, out);
-	array->count = 1;
+	if (rc > 0 && scan_value(array, out))
+		rc = -EBADMSG;
 	skip_space(array);
-	return rc ? rc : 1;
+	return rc;
+}
+
+int bf_json_line_member(struct bf_json_line *object, struct bf_json_member *out)
+{
+	int rc = step_inside(object, '{', '}', "an object was expected");
+
+	*out = (struct bf_json_member){ .name = "" };
+	if (rc > 0 && (scan_name(object, out) || scan_value(object, out)))
+		rc = -EBADMSG;
+	skip_space(object);
+	return rc;
 }
 
 bool bf_json_line_blank(struct bf_json_line *l)

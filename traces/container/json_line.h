@@ -51,6 +51,9 @@ struct bf_json_line bf_json_line_within(const struct bf_json_line *l, const stru
  */
 int bf_json_line_element(struct bf_json_line *array, struct bf_json_member *out);
 
+/* The next member of an object, of which there may be any number, likewise. */
+int bf_json_line_member(struct bf_json_line *object, struct bf_json_member *out);
+
 /* Fails with -EBADMSG: line and column of the member, and `what` about field `name`. */
 int bf_json_line_fail(struct bf_json_line *l, const struct bf_json_member *m, const char *name, const char *what);
 

@@ -1,14 +1,11 @@
-/* Reading the JSON Lines form, by libjansson. */
+/* Reading the JSON Lines form. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef BELFRY_HAVE_JANSSON
-#include <jansson.h>
-#endif
-
+#include "traces/container/json_line.h"
 #include "traces/container/trace_internal.h"
 
 bool bf_json_enum_value(const struct bf_rec_field *f, const char *name, size_t len, uint64_t *value)
@@ -26,16 +23,9 @@ bool bf_json_enum_value(const struct bf_rec_field *f, const char *name, size_t l
 	return false;
 }
 
-#ifndef BELFRY_HAVE_JANSSON
-
-int bf_jsonl_open(struct bf_trace *t)
-{
-	return bf_fail(t->err, -ENOTSUP, "%s: JSON Lines: this build lacks libjansson", t->name);
-}
-
-#else
-
 #define LINE_MAX_BYTES (64u << 20)
+#define FIELDS_MAX 256u
+#define TEXT_MORE 6u /* bytes that bf_json_line_text() wants beside those of the text */
 
 /* Values. */
 
@@ -53,32 +43,30 @@ static bool parse_number(const char *text, uint64_t *value, bool *negative)
 	return !errno;
 }
 
-static bool get_number(const json_t *v, uint64_t *value, bool *negative)
+static bool get_number(const struct bf_json_member *m, uint64_t *value, bool *negative)
 {
-	if (json_is_string(v))
-		return parse_number(json_string_value(v), value, negative);
-	if (!json_is_integer(v))
+	char text[32];
+	if (!m || m->token == BF_JSON_OTHER || m->value_len >= sizeof(text))
 		return false;
-	json_int_t i = json_integer_value(v);
-	*negative = i < 0;
-	*value = *negative ? 0 - (uint64_t)i : (uint64_t)i;
-	return true;
+	memcpy(text, m->value, m->value_len);
+	text[m->value_len] = '\0';
+	/* Hexadecimal digits need quotes. */
+	return (m->token == BF_JSON_STRING || text[1] != 'x') && parse_number(text, value, negative);
 }
 
-static bool get_unsigned(const json_t *v, uint64_t max, uint64_t *value)
+static bool get_unsigned(const struct bf_json_member *m, uint64_t max, uint64_t *value)
 {
 	bool negative;
-	return get_number(v, value, &negative) && !negative && *value <= max;
+	return get_number(m, value, &negative) && !negative && *value <= max;
 }
 
 /* Hexadecimal digits in pairs, `len` bytes of them. */
-static bool get_hex(const json_t *v, uint8_t *out, size_t len)
+static bool get_hex(const struct bf_json_member *m, uint8_t *out, size_t len)
 {
-	if (!json_is_string(v) || json_string_length(v) != len * 2)
+	if (!m || m->token != BF_JSON_STRING || m->value_len != len * 2)
 		return false;
-	const char *p = json_string_value(v);
 	for (size_t i = 0; i < len; i++) {
-		int high = bf_hex_digit(p[2 * i]), low = bf_hex_digit(p[2 * i + 1]);
+		int high = bf_hex_digit(m->value[2 * i]), low = bf_hex_digit(m->value[2 * i + 1]);
 		if (high < 0 || low < 0)
 			return false;
 		out[i] = (uint8_t)(high << 4 | low);
@@ -86,26 +74,51 @@ static bool get_hex(const json_t *v, uint8_t *out, size_t len)
 	return true;
 }
 
-static bool get_text_field(const json_t *v, uint8_t *out, size_t size)
+/* The text of a string; it stays until the next line. NULL when it is none, or for want of memory. */
+static const char *get_text(struct bf_trace *t, const struct bf_json_member *m, size_t *len)
 {
-	if (json_is_object(v))
-		return get_hex(json_object_get(v, "hex"), out, size);
-	if (!json_is_string(v) || json_string_length(v) > size)
+	/* Its escapes are only counted against their own line. */
+	struct bf_json_line quiet = { 0 };
+	if (!m || m->token != BF_JSON_STRING || t->texts.len + m->value_len + TEXT_MORE > t->texts.cap)
+		return NULL;
+	char *at = (char *)t->texts.at + t->texts.len;
+	quiet.start = m->value;
+	const int64_t n = bf_json_line_text(&quiet, m, "", at, m->value_len + TEXT_MORE);
+	if (n < 0)
+		return NULL;
+	t->texts.len += (size_t)n + 1;
+	if (len)
+		*len = (size_t)n;
+	return at;
+}
+
+static bool get_text_field(struct bf_trace *t, const struct bf_json_line *l, const struct bf_json_member *m,
+			   uint8_t *out, size_t size)
+{
+	size_t len;
+	if (m->token == BF_JSON_OTHER && *m->value == '{') {
+		struct bf_json_line hex = bf_json_line_within(l, m);
+		hex.err = NULL;
+		return bf_json_line_scan(&hex) == 0 && get_hex(bf_json_line_find(&hex, "hex"), out, size);
+	}
+	const char *text = get_text(t, m, &len);
+	if (!text || len > size)
 		return false;
-	memcpy(out, json_string_value(v), json_string_length(v));
+	memcpy(out, text, len);
 	return true;
 }
 
-static bool get_field(const struct bf_rec_field *f, const json_t *v, uint8_t *fixed)
+static bool get_field(struct bf_trace *t, const struct bf_rec_field *f, const struct bf_json_line *l,
+		      const struct bf_json_member *m, uint8_t *fixed)
 {
 	uint8_t *out = fixed + f->offset;
 	uint64_t value;
 	bool negative = false;
 	if (f->kind == BF_FIELD_TEXT)
-		return get_text_field(v, out, f->size);
-	bool named = f->kind == BF_FIELD_ENUM && json_is_string(v) &&
-		     bf_json_enum_value(f, json_string_value(v), json_string_length(v), &value);
-	if (!named && !get_number(v, &value, &negative))
+		return get_text_field(t, l, m, out, f->size);
+	bool named = f->kind == BF_FIELD_ENUM && m->token == BF_JSON_STRING &&
+		     bf_json_enum_value(f, m->value, m->value_len, &value);
+	if (!named && !get_number(m, &value, &negative))
 		return false;
 	uint64_t max = ~0ull >> (64 - f->size * 8);
 	if (f->kind == BF_FIELD_INT)
@@ -122,10 +135,20 @@ static bool get_field(const struct bf_rec_field *f, const json_t *v, uint8_t *fi
 
 /* Lines. Each reader returns 0, or -EBADMSG with what is wrong in `err`, or another error. */
 
-static int read_header(struct bf_trace *t, const json_t *line, struct bf_error *err)
+static const char *text_of(struct bf_trace *t, const struct bf_json_line *l, const char *name)
+{
+	return get_text(t, bf_json_line_find(l, name), NULL);
+}
+
+static bool unsigned_of(const struct bf_json_line *l, const char *name, uint64_t max, uint64_t *value)
+{
+	return get_unsigned(bf_json_line_find(l, name), max, value);
+}
+
+static int read_header(struct bf_trace *t, const struct bf_json_line *l, struct bf_error *err)
 {
 	uint64_t version;
-	if (!get_unsigned(json_object_get(line, "belfry_trace"), UINT32_MAX, &version))
+	if (!unsigned_of(l, "belfry_trace", UINT32_MAX, &version))
 		return bf_fail(err, -EBADMSG, "no version");
 	if (version != BF_TRACE_MAJOR)
 		return bf_fail(err, -ENOTSUP, "%s: trace format %" PRIu64 "; this build reads %u", t->name, version,
@@ -133,111 +156,158 @@ static int read_header(struct bf_trace *t, const json_t *line, struct bf_error *
 	return 0;
 }
 
-static int read_meta(struct bf_trace *t, const json_t *line, struct bf_error *err)
+static int read_meta(struct bf_trace *t, const struct bf_json_line *l, struct bf_error *err)
 {
-	const char *key = json_string_value(json_object_get(line, "meta"));
-	const char *value = json_string_value(json_object_get(line, "value"));
+	const char *key = text_of(t, l, "meta"), *value = text_of(t, l, "value");
 	if (!key || !value)
 		return bf_fail(err, -EBADMSG, "a parameter is a key and a text");
 	int rc = bf_decls_add_meta(&t->decls, key, value, err);
 	return rc == -EINVAL ? -EBADMSG : rc;
 }
 
-static int read_actor(struct bf_trace *t, const json_t *line, struct bf_error *err)
+static int read_actor(struct bf_trace *t, const struct bf_json_line *l, struct bf_error *err)
 {
 	uint64_t number;
-	const char *kind = json_string_value(json_object_get(line, "kind"));
-	const char *name = json_string_value(json_object_get(line, "name"));
-	if (!get_unsigned(json_object_get(line, "number"), UINT32_MAX, &number) || !kind || !name)
+	const char *kind = text_of(t, l, "kind"), *name = text_of(t, l, "name");
+	if (!unsigned_of(l, "number", UINT32_MAX, &number) || !kind || !name)
 		return bf_fail(err, -EBADMSG, "an actor is a number, a kind and a name");
 	int rc = bf_decls_add_actor(&t->decls, (uint32_t)number, kind, name, err);
 	return rc == -EMSGSIZE ? -EBADMSG : rc;
 }
 
-static bool get_declared_field(const json_t *v, struct bf_rec_field *f, unsigned offset)
+static bool get_declared_field(struct bf_trace *t, struct bf_json_line *l, struct bf_rec_field *f, unsigned offset)
 {
-	const char *kind = json_string_value(json_object_get(v, "kind"));
 	uint64_t size;
-	f->name = json_string_value(json_object_get(v, "name"));
-	f->unit = json_string_value(json_object_get(v, "unit"));
-	f->names = json_string_value(json_object_get(v, "names"));
+	if (bf_json_line_scan(l))
+		return false;
+	const char *kind = text_of(t, l, "kind");
+	f->name = text_of(t, l, "name");
+	f->unit = text_of(t, l, "unit");
+	f->names = text_of(t, l, "names");
 	for (uint8_t i = BF_FIELD_DEC; kind && i <= BF_FIELD_ENUM; i++) {
 		if (!strcmp(kind, bf_json_kinds[i]))
 			f->kind = i;
 	}
-	if (!f->name || !f->kind || !get_unsigned(json_object_get(v, "size"), UINT16_MAX, &size))
+	if (!f->name || !f->kind || !unsigned_of(l, "size", UINT16_MAX, &size))
 		return false;
 	f->size = (uint16_t)size;
 	f->offset = (uint16_t)offset;
 	return offset <= UINT16_MAX;
 }
 
-static int read_type(struct bf_trace *t, const json_t *line, struct bf_error *err)
+/* The fields of a type, up to FIELDS_MAX. Their number, or -EBADMSG. */
+static int read_declared(struct bf_trace *t, const struct bf_json_line *l, const char *type, struct bf_rec_field *list,
+			 struct bf_error *err)
+{
+	const struct bf_json_member *fields = bf_json_line_find(l, "fields");
+	struct bf_json_member m;
+	unsigned n = 0, offset = 0;
+	int rc = fields && *fields->value == '[' ? 0 : -EBADMSG;
+	if (rc)
+		return bf_fail(err, rc, "a type is a name, id, class, size and up to %u fields", FIELDS_MAX);
+	struct bf_json_line array = bf_json_line_within(l, fields);
+	array.err = NULL;
+	while ((rc = bf_json_line_element(&array, &m)) > 0) {
+		struct bf_json_line one = bf_json_line_within(&array, &m);
+		if (n == FIELDS_MAX || !get_declared_field(t, &one, &list[n], offset))
+			return bf_fail(err, -EBADMSG, "type \"%.64s\": field %u is malformed", type, n);
+		offset += list[n++].size;
+	}
+	return rc < 0 ? bf_fail(err, rc, "type \"%.64s\": the fields are malformed", type) : (int)n;
+}
+
+static int read_type(struct bf_trace *t, const struct bf_json_line *l, struct bf_error *err)
 {
 	uint64_t id, class_, size;
-	const json_t *fields = json_object_get(line, "fields");
-	size_t nfields = json_array_size(fields);
-	struct bf_rec_field list[256] = { { 0 } };
-	struct bf_rec_schema schema = { .name = json_string_value(json_object_get(line, "name")), .fields = list };
-	if (!schema.name || !json_is_array(fields) || nfields > BF_ARRAY_LEN(list) ||
-	    !get_unsigned(json_object_get(line, "id"), UINT16_MAX, &id) ||
-	    !get_unsigned(json_object_get(line, "class"), UINT32_MAX, &class_) ||
-	    !get_unsigned(json_object_get(line, "size"), UINT16_MAX, &size))
-		return bf_fail(err, -EBADMSG, "a type is a name, id, class, size and up to 256 fields");
-	unsigned offset = 0;
-	for (unsigned i = 0; i < nfields; i++) {
-		if (!get_declared_field(json_array_get(fields, i), &list[i], offset))
-			return bf_fail(err, -EBADMSG, "type \"%.64s\": field %u is malformed", schema.name, i);
-		offset += list[i].size;
-	}
+	struct bf_rec_field list[FIELDS_MAX] = { { 0 } };
+	struct bf_rec_schema schema = { .name = text_of(t, l, "name"), .fields = list };
+	if (!schema.name || !unsigned_of(l, "id", UINT16_MAX, &id) || !unsigned_of(l, "class", UINT32_MAX, &class_) ||
+	    !unsigned_of(l, "size", UINT16_MAX, &size))
+		return bf_fail(err, -EBADMSG, "a type is a name, id, class, size and up to %u fields", FIELDS_MAX);
+	int n = read_declared(t, l, schema.name, list, err);
+	if (n < 0)
+		return n;
 	schema.id = (uint16_t)id;
 	schema.class_ = (uint32_t)class_;
 	schema.size = (uint16_t)size;
-	schema.nfields = (uint16_t)nfields;
+	schema.nfields = (uint16_t)n;
 	int rc = bf_decls_add_type(&t->decls, &schema, err);
 	return rc == -EMSGSIZE ? -EBADMSG : rc;
 }
 
-static int read_declaration(struct bf_trace *t, const json_t *line, const char *what, struct bf_error *err)
+/* Room for all texts of a line, which must not move. */
+static int room_for_texts(struct bf_trace *t, const struct bf_json_line *l)
 {
+	t->texts.len = 0;
+	return bf_bytes_room(&t->texts, (size_t)(l->end - l->start) + TEXT_MORE * 4 * (FIELDS_MAX + 2));
+}
+
+static int read_declaration(struct bf_trace *t, const struct bf_json_line *l, struct bf_error *err)
+{
+	const char *what = text_of(t, l, "declare");
 	if (what && !strcmp(what, "type"))
-		return read_type(t, line, err);
+		return read_type(t, l, err);
 	if (what && !strcmp(what, "actor"))
-		return read_actor(t, line, err);
+		return read_actor(t, l, err);
 	return bf_fail(err, -EBADMSG, "neither a type nor an actor is declared");
 }
 
-static int read_fields(const struct bf_rec_schema *schema, const json_t *fields, uint8_t *fixed, struct bf_error *err)
+/* Which field of the type is called so: mostly the one behind the last. */
+static unsigned field_named(const struct bf_rec_schema *schema, const struct bf_json_member *m, unsigned guess)
 {
-	if (json_object_size(fields) != schema->nfields)
-		return bf_fail(err, -EBADMSG, "type \"%s\" has %u fields", schema->name, schema->nfields);
 	for (unsigned i = 0; i < schema->nfields; i++) {
-		const struct bf_rec_field *f = &schema->fields[i];
-		const json_t *v = json_object_get(fields, f->name);
-		if (!v || !get_field(f, v, fixed))
-			return bf_fail(err, -EBADMSG, "field \"%s\" of type \"%s\": %s", f->name, schema->name,
-				       v ? "the value does not fit" : "missing");
+		const unsigned at = (guess + i) % schema->nfields;
+		const char *name = schema->fields[at].name;
+		if (strncmp(name, m->name, m->name_len) == 0 && name[m->name_len] == '\0')
+			return at;
 	}
+	return schema->nfields;
+}
+
+static int read_fields(struct bf_trace *t, const struct bf_rec_schema *schema, const struct bf_json_line *l,
+		       uint8_t *fixed, struct bf_error *err)
+{
+	const struct bf_json_member *fields = bf_json_line_find(l, "fields");
+	uint64_t seen[FIELDS_MAX / 64] = { 0 };
+	struct bf_json_member m;
+	unsigned n = 0, at = 0;
+	int rc;
+	if (!fields || *fields->value != '{')
+		return bf_fail(err, -EBADMSG, "a record of type \"%s\" without fields", schema->name);
+	struct bf_json_line object = bf_json_line_within(l, fields);
+	object.err = NULL;
+	for (; (rc = bf_json_line_member(&object, &m)) > 0; at++, n++) {
+		at = schema->nfields ? field_named(schema, &m, at) : 0;
+		if (at >= schema->nfields || at >= FIELDS_MAX || seen[at / 64] >> at % 64 & 1)
+			return bf_fail(err, -EBADMSG, "type \"%s\" has no such field, or it is there twice",
+				       schema->name);
+		seen[at / 64] |= 1ull << at % 64;
+		if (!get_field(t, &schema->fields[at], &object, &m, fixed))
+			return bf_fail(err, -EBADMSG, "field \"%s\" of type \"%s\": the value does not fit",
+				       schema->fields[at].name, schema->name);
+	}
+	if (rc < 0 || n != schema->nfields)
+		return bf_fail(err, -EBADMSG, "type \"%s\" has %u fields", schema->name, schema->nfields);
 	return 0;
 }
 
-static int read_record(struct bf_trace *t, const json_t *line, struct bf_trace_record *rec, struct bf_error *err)
+static int read_record(struct bf_trace *t, const struct bf_json_line *l, struct bf_trace_record *rec,
+		       struct bf_error *err)
 {
 	struct bf_rec_header head = { 0 };
 	uint64_t actor;
-	const char *name = json_string_value(json_object_get(line, "type"));
+	const char *name = text_of(t, l, "type");
 	const struct bf_decl_type *type = name ? bf_decls_type_named(&t->decls, name) : NULL;
-	const json_t *tail = json_object_get(line, "tail");
+	const struct bf_json_member *tail = bf_json_line_find(l, "tail");
 	if (!type)
 		return bf_fail(err, -EBADMSG, "a record of a type that is not declared");
-	if (!get_unsigned(json_object_get(line, "time_ps"), UINT64_MAX, &head.time_ps) ||
-	    !get_unsigned(json_object_get(line, "actor"), UINT32_MAX, &actor) ||
-	    json_string_length(tail) / 2 > BF_RECORD_TAIL_MAX)
+	if (!unsigned_of(l, "time_ps", UINT64_MAX, &head.time_ps) || !unsigned_of(l, "actor", UINT32_MAX, &actor) ||
+	    (tail && tail->value_len / 2 > BF_RECORD_TAIL_MAX))
 		return bf_fail(err, -EBADMSG, "time, actor or tail of the record is malformed");
 	head.actor = (uint32_t)actor;
 	head.type = type->schema.id;
 	head.fixed = type->schema.size;
-	head.tail = (uint32_t)(json_string_length(tail) / 2);
+	head.tail = tail ? (uint32_t)(tail->value_len / 2) : 0;
 	size_t span = bf_record_span(&head);
 	t->record.len = 0;
 	if (bf_bytes_room(&t->record, span))
@@ -246,39 +316,59 @@ static int read_record(struct bf_trace *t, const json_t *line, struct bf_trace_r
 	memcpy(out, &head, sizeof(head));
 	if (tail && !get_hex(tail, out + sizeof(head) + head.fixed, head.tail))
 		return bf_fail(err, -EBADMSG, "the tail is not bytes in hexadecimal");
-	int rc = read_fields(&type->schema, json_object_get(line, "fields"), out + sizeof(head), err);
+	int rc = read_fields(t, &type->schema, l, out + sizeof(head), err);
 	return rc ? rc : bf_decls_record(&t->decls, out, span, rec, err);
 }
 
-static int read_end(struct bf_trace *t, const json_t *line, struct bf_error *err)
+static int read_end(struct bf_trace *t, const struct bf_json_line *l, struct bf_error *err)
 {
 	uint64_t records, hash;
 	t->ended = true;
-	if (!get_unsigned(json_object_get(line, "records"), UINT64_MAX, &records) ||
-	    !get_unsigned(json_object_get(line, "hash"), UINT64_MAX, &hash))
+	if (!unsigned_of(l, "records", UINT64_MAX, &records) || !unsigned_of(l, "hash", UINT64_MAX, &hash))
 		return bf_fail(err, -EBADMSG, "records or hash of the end line is malformed");
 	if (t->whole && (records != t->records || hash != bf_trace_hash(t)))
 		return bf_fail(err, -EBADMSG, "the hash of all records is not the end line's");
 	return 0;
 }
 
-/* 1: a record in `rec`. */
-static int read_line(struct bf_trace *t, const json_t *line, struct bf_trace_record *rec, struct bf_error *err)
+static bool has(const struct bf_json_line *l, const char *name)
 {
-	const json_t *v;
-	if (json_object_get(line, "time_ps")) {
-		int rc = read_record(t, line, rec, err);
+	return bf_json_line_find(l, name) != NULL;
+}
+
+/* 1: a record in `rec`. */
+static int read_line(struct bf_trace *t, const struct bf_json_line *l, struct bf_trace_record *rec,
+		     struct bf_error *err)
+{
+	if (room_for_texts(t, l))
+		return -ENOMEM;
+	if (has(l, "time_ps")) {
+		int rc = read_record(t, l, rec, err);
 		return rc ? rc : 1;
 	}
-	if ((v = json_object_get(line, "declare")))
-		return read_declaration(t, line, json_string_value(v), err);
-	if (json_object_get(line, "meta"))
-		return read_meta(t, line, err);
-	if (json_object_get(line, "end"))
-		return read_end(t, line, err);
-	if (json_object_get(line, "belfry_trace"))
-		return read_header(t, line, err);
+	if (has(l, "declare"))
+		return read_declaration(t, l, err);
+	if (has(l, "meta"))
+		return read_meta(t, l, err);
+	if (has(l, "end"))
+		return read_end(t, l, err);
+	if (has(l, "belfry_trace"))
+		return read_header(t, l, err);
 	return bf_fail(err, -EBADMSG, "a line of unknown kind");
+}
+
+/* The line that starts here, an object whose members all have names of their own. */
+static int scan_line(struct bf_trace *t, size_t len, struct bf_json_line *l, struct bf_error *err)
+{
+	const char *at = (const char *)bf_trace_here(t);
+	*l = (struct bf_json_line){ .start = at, .p = at, .end = at + len, .number = (uint32_t)t->line, .err = err };
+	int rc = bf_json_line_scan(l);
+	for (unsigned i = 1; !rc && i < l->count; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (l->members[i].name_len == l->members[k].name_len &&
+			    memcmp(l->members[i].name, l->members[k].name, l->members[i].name_len) == 0)
+				rc = bf_fail(err, -EBADMSG, "a name is there twice");
+	return rc;
 }
 
 /* Length of the line that starts here, its newline included; 0 at the end of the file. */
@@ -312,18 +402,16 @@ static int lost_line(struct bf_trace *t, size_t len, const char *why)
 /* One line; 1 with a record, 0 when it was something else, -EBADMSG when it was bad. */
 static int step(struct bf_trace *t, struct bf_trace_record *rec)
 {
+	struct bf_error err = { 0 };
+	struct bf_json_line l;
 	int64_t len = line_length(t);
 	if (len < 0)
 		return (int)len;
 	if (!len)
 		return lost_line(t, 0, "the file is truncated: it has no end line");
-	json_error_t syntax;
-	json_t *line = json_loadb((const char *)bf_trace_here(t), (size_t)len, JSON_REJECT_DUPLICATES, &syntax);
-	if (!line)
-		return lost_line(t, (size_t)len, syntax.text);
-	struct bf_error err = { 0 };
-	int rc = read_line(t, line, rec, &err);
-	json_decref(line);
+	int rc = scan_line(t, (size_t)len, &l, &err);
+	if (!rc)
+		rc = read_line(t, &l, rec, &err);
 	if (rc == -EBADMSG)
 		return lost_line(t, (size_t)len, err.text);
 	if (rc < 0)
@@ -363,14 +451,16 @@ static int seek_time(struct bf_trace *t, uint64_t time_ps)
 static int read_preamble(struct bf_trace *t)
 {
 	for (;;) {
+		struct bf_error err = { 0 };
+		struct bf_json_line l;
 		int64_t len = line_length(t);
 		if (len <= 0)
 			return (int)len;
-		json_t *line = json_loadb((const char *)bf_trace_here(t), (size_t)len, JSON_REJECT_DUPLICATES, NULL);
-		struct bf_error err = { 0 };
-		bool preamble = json_object_get(line, "declare") || json_object_get(line, "meta");
-		int rc = preamble && !json_object_get(line, "time_ps") ? read_line(t, line, NULL, &err) : -EBADMSG;
-		json_decref(line);
+		int rc = scan_line(t, (size_t)len, &l, &err);
+		if (!rc && ((!has(&l, "declare") && !has(&l, "meta")) || has(&l, "time_ps")))
+			rc = -EBADMSG;
+		if (!rc)
+			rc = read_line(t, &l, NULL, &err);
 		if (rc)
 			return rc == -EBADMSG ? 0 : bf_fail(t->err, rc, "%s: no memory", t->name);
 		bf_trace_consume(t, (size_t)len);
@@ -380,6 +470,8 @@ static int read_preamble(struct bf_trace *t)
 
 int bf_jsonl_open(struct bf_trace *t)
 {
+	struct bf_error err = { 0 };
+	struct bf_json_line l;
 	t->next = next_record;
 	t->seek = seek_time;
 	t->line = 1;
@@ -387,9 +479,9 @@ int bf_jsonl_open(struct bf_trace *t)
 	int64_t len = line_length(t);
 	if (len < 0)
 		return (int)len;
-	json_t *line = json_loadb((const char *)bf_trace_here(t), (size_t)len, JSON_REJECT_DUPLICATES, NULL);
-	int rc = line && json_object_get(line, "belfry_trace") ? read_header(t, line, t->err) : -EBADMSG;
-	json_decref(line);
+	int rc = scan_line(t, (size_t)len, &l, &err);
+	if (!rc)
+		rc = has(&l, "belfry_trace") ? read_header(t, &l, t->err) : -EBADMSG;
 	if (rc == -EBADMSG)
 		return bf_fail(t->err, rc, "%s: not a Belfry trace: the first line does not say so", t->name);
 	if (rc)
@@ -398,5 +490,3 @@ int bf_jsonl_open(struct bf_trace *t)
 	t->line++;
 	return read_preamble(t);
 }
-
-#endif

@@ -146,6 +146,7 @@ void bf_trace_close(struct bf_trace *t)
 	free(t->raw.at);
 	free(t->index);
 	free(t->record.at);
+	free(t->texts.at);
 	free(t);
 }
 

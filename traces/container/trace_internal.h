@@ -252,7 +252,7 @@ struct bf_trace {
 
 	/* JSON Lines */
 	uint64_t line; /* number of the next */
-	struct bf_bytes record;
+	struct bf_bytes record, texts;
 };
 
 int bf_jsonl_start(struct bf_trace_writer *w);
