@@ -435,6 +435,23 @@ START_TEST(a_wait_ends_early)
 }
 END_TEST
 
+/* The first wrong byte lies where an entry wrote (0), or beside it (1); there is none (2). */
+START_TEST(memory_holds_something_else)
+{
+	static const char words[] = "word 0 is 0x1, not 0x2";
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, wqe_start, r.queue, .qpn = QPN, .index = 3, .opcode = BF_MLX5_OP_RDMA_WRITE, .raddr = 0x8000,
+	      .length = 64);
+	if (_i < 2)
+		STORY_TAIL(&r.s, ibgda_mismatch, r.a, words, sizeof(words) - 1, .va = _i ? 0x8040 : 0x8010, .pe = 1);
+	story_ends(&r.s, _i == 2 ? NULL : "MLX5-WRONG-BYTES",
+		   _i ? "no entry wrote it, the nearest is WQE 3"
+		      : "what wrote it last is WQE 3 of QP 0x101 on PE 0, a WRITE");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("rules on what the ibgda driver says");
@@ -442,6 +459,7 @@ int main(void)
 	SRunner *runner;
 	int failed;
 
+	tcase_add_loop_test(tc, memory_holds_something_else, 0, 3);
 	tcase_add_loop_test(tc, driver_and_device_see_another_ring, 0, 3);
 	tcase_add_loop_test(tc, driver_and_device_see_another_record, 0, 2);
 	tcase_add_test(tc, slots_are_given_out_twice);

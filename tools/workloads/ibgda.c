@@ -15,6 +15,7 @@
 #include "sim/clock.h"
 #include "tools/report/top.h"
 #include "tools/workloads/workload.h"
+#include "traces/records/ibgda.h"
 
 /* All heaps together: what a machine for tests can spare. */
 #define HEAPS_MAX (8ull << 30)
@@ -336,6 +337,22 @@ static void collect(const struct bf_ibgda_host *host, const struct bf_ibgda_qp *
 	r->unfinished++;
 }
 
+void bf_run_record_mismatch(const struct bf_backend *be, struct bf_world *world, struct bf_ibgda_host *host,
+			    struct bf_run_result *r)
+{
+	const struct bf_ibgda_mismatch *m = &r->mismatch;
+	const struct bf_ibgda_state *state = bf_ibgda_host_state(host, m->pe);
+	struct bf_sim *sim = be->sim ? be->sim(world) : NULL;
+
+	if (!sim || !state || !bf_probe(sim, BF_CLASS_DRIVER))
+		return;
+	BF_EMIT_TAIL(sim, bf_stream_actor(&sim->rec, "host", "workload"), ibgda_mismatch, m->text,
+		     (uint32_t)strlen(m->text), .va = state->heap_va + m->offset, .pe = m->pe);
+	bf_stream_flush(&sim->rec);
+	r->world.hash = bf_stream_hash(&sim->rec);
+	r->world.records = sim->rec.count;
+}
+
 void bf_run_collect_queues(struct bf_ibgda_host *host, uint32_t pes, uint32_t qps, struct bf_run_result *r)
 {
 	const struct bf_ibgda_qp *dci;
@@ -464,6 +481,8 @@ static int check_data(struct arena *a, struct bf_run_result *r, struct bf_error 
 				 a->heaps, &r->mismatch) != 0 &&
 	    r->base.verdict == BF_VERDICT_GOOD)
 		r->base.verdict = BF_VERDICT_WRONG_DATA;
+	if (r->base.verdict == BF_VERDICT_WRONG_DATA)
+		bf_run_record_mismatch(w->backend, a->world, a->host, r);
 	return 0;
 }
 

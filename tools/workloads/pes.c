@@ -134,6 +134,8 @@ static int judge(const struct bf_pes_arena *a, struct bf_pes_result *out, struct
 	rc = a->p->family->verify(a, out);
 	if (rc == -EBADMSG && r->base.verdict == BF_VERDICT_GOOD)
 		r->base.verdict = BF_VERDICT_WRONG_DATA;
+	if (rc == -EBADMSG)
+		bf_run_record_mismatch(a->p->backend, a->world, a->host, r);
 	return rc == -ENOMEM ? bf_fail(err, rc, "no memory for the check") : 0;
 }
 

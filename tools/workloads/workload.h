@@ -121,6 +121,10 @@ int bf_workload_run(const void *choices, struct bf_sink *sink, void *result, str
  */
 void bf_run_collect_queues(struct bf_ibgda_host *host, uint32_t pes, uint32_t qps, struct bf_run_result *r);
 
+/* Records the first wrong byte, which a check of the world's heaps has found. */
+void bf_run_record_mismatch(const struct bf_backend *be, struct bf_world *world, struct bf_ibgda_host *host,
+			    struct bf_run_result *r);
+
 /*
  * Of workloads whose PEs are spread over processes (workload_ranks.c): what the check needs of other PEs' heaps, sums
  * of all processes' numbers, and one result for all. Collective.

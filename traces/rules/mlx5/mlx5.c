@@ -644,7 +644,7 @@ static void forget_run(void *facts)
 	R(peer_psn) R(peer_gone) R(error_completion) R(timeout_pending) R(command_refused) R(no_timeout) R(request_refused)                           \
 	R(ring_overlap) R(ring_view) R(dbrec_view)                                                                    \
 	R(sharing) R(cqe_not_asked) R(signal_passes) R(entry_unseen) R(dbrec_endian) R(cqe_owner) R(weak_poll)          \
-	R(rnr_endless) R(error_unseen) R(unsignalled) R(key_elsewhere) R(cq_view) R(wait_unmet)
+	R(rnr_endless) R(error_unseen) R(unsignalled) R(key_elsewhere) R(cq_view) R(wait_unmet) R(wrong_bytes)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;
@@ -687,6 +687,7 @@ static const uint16_t records[] = {
 	BF_SEEN_ibgda_astray,
 	BF_SEEN_ibgda_result,
 	BF_SEEN_ibgda_ibuf,
+	BF_SEEN_ibgda_mismatch,
 	BF_SEEN_dc_wqe,
 	BF_SEEN_ibgda_move,
 	BF_SEEN_mmio_store,

@@ -25,6 +25,29 @@ static uint64_t laid_at(struct bf_rules *r, const struct bf_seen *e)
 	return 0;
 }
 
+/* The driver has laid the entry, and the device, which found none, read elsewhere: pages of the ring are others. */
+static void on_fetch(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_fetch *x = &q->fetch;
+	struct bf_finding *f;
+
+	if (!e->wqe_fetch.verdict || e->wqe_fetch.source == BF_MLX5_FROM_BLUEFLAME || !q->ring || q->assumed ||
+	    !x->own.index || x->slot_va)
+		return;
+	f = bf_rule_find(r, e, e->queue);
+	if (!f)
+		return;
+	bf_finding_index(f, x->index);
+	bf_finding_since(f, x->own.at_ps, x->own.record);
+	bf_finding_say(f,
+		       "%s laid %s at 0x%" PRIx64
+		       ", and the device read elsewhere when it fetched it: the list of pages "
+		       "that the ring was registered with names others",
+		       bf_rule_actor(r->rules, x->own.actor), bf_mlx5_entry(e->queue, x->index).text,
+		       q->ring->va + x->index % q->depth * BF_MLX5_WQEBB);
+}
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
@@ -32,6 +55,10 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 	uint64_t at, belongs;
 
+	if (e->kind == BF_SEEN_wqe_fetch) {
+		on_fetch(r, e);
+		return;
+	}
 	if (!q->sq || !q->depth || index >= (uint64_t)LAPS * q->depth)
 		return;
 	at = laid_at(r->rules, e);
@@ -63,7 +90,7 @@ const struct bf_rule bf_rule_mlx5_ring_view = {
 		.why = "The driver takes both from one place.",
 	},
 	.rank = BF_RANK_SET_UP + 1,
-	.records = BF_SEES(ibgda_build),
+	.records = BF_SEES(ibgda_build, wqe_fetch),
 	.needs = BF_SEES(ibgda_build, qp_config, store),
 	.on = on,
 };
