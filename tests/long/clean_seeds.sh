@@ -56,11 +56,10 @@ ibgda-put --messages 100 --ack-timeout 4 --faults 'corrupt prob=0.03; duplicate 
 ibgda-put --size 4096 --messages 20 --granule 4096 --granules-per-mr 1
 gin-put --messages 40 --depth 16 --batch 4 --warps 2
 gin-put --blocks 2 --warps 2 --sharing gpu --depth 16 --handler bf
-gin-put --warps 2 --handler proxy
 gin-get --pes 3 --warps 2 --contexts 2 --handler bf
 gin-signal --pes 3 --contexts 2 --warps 2 --messages 12
 gin-counter --pes 3 --messages 12
-gin-counter --messages 40 --depth 16 --handler proxy
+gin-counter --messages 40 --depth 16
 gin-barrier --pes 3 --handler no-record --profile cx8
 gin-exchange --pes 3 --warps 2
 gin-hybrid --pes 4 --warps 4 --batch 4

@@ -119,10 +119,12 @@ START_TEST(buffer_of_two_commands)
 	if (_i != 2)
 		STORY(&r.s, nvm_mismatch, r.driver, .qid = 1, .wanted = 1, .found = 2);
 	story_ends(&r.s,
-		   _i == 1   ? NULL
+		   _i == 1   ? "NVME-WRONG-DATA"
 		   : _i == 0 ? "NVME-BUFFER-SHARED"
 			     : "NVME-READ-OVERLAP",
-		   _i == 0 ? "slots 0 and 1 of SQ 1 were in flight together" : "both deliver to 0x1000");
+		   _i == 0   ? "slots 0 and 1 of SQ 1 were in flight together"
+		   : _i == 1 ? "no command wrote that block"
+			     : "both deliver to 0x1000");
 }
 END_TEST
 
@@ -136,7 +138,8 @@ START_TEST(buffer_of_two_queues)
 	fetch(&r, 0, 0, 0x1000);
 	STORY_TAIL(&r.s, nvme_fetch, _i ? story_actor(&r.s, "queue", "ssd1.sq2") : r.device, entry, 64, .sqid = 2);
 	STORY(&r.s, nvm_mismatch, r.driver, .qid = 1, .wanted = 1, .found = 2);
-	story_ends(&r.s, _i ? NULL : "NVME-BUFFER-SHARED", "slot 0 of SQ 1 and slot 0 of SQ 2");
+	story_ends(&r.s, _i ? "NVME-WRONG-DATA" : "NVME-BUFFER-SHARED",
+		   _i ? "no command wrote that block" : "slot 0 of SQ 1 and slot 0 of SQ 2");
 }
 END_TEST
 

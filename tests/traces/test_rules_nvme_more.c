@@ -46,6 +46,27 @@ static void admin_command(struct rig *r, uint8_t opcode, uint16_t slot, uint16_t
 		      .opcode = opcode, .phase = 1);
 }
 
+/* A read brought something else; the block was written (0) or was not (1); all is as it should be (2). */
+START_TEST(a_read_brings_something_else)
+{
+	uint8_t entry[64] = { 1 };
+	struct rig r;
+	uint32_t sq;
+
+	begin(&r);
+	sq = story_actor(&r.s, "queue", "ssd0.sq1");
+	bf_put_le64(entry + 40, _i == 1 ? 99 : 8);
+	bf_put_le16(entry + 48, 7);
+	STORY_TAIL(&r.s, nvme_fetch, sq, entry, 64, .sqid = 1, .slot = 0, .cid = 5, .opcode = 1);
+	STORY(&r.s, nvme_completion, sq, .sqid = 1, .cid = 5, .cqslot = 0, .sqslot = 0, .opcode = 1, .phase = 1);
+	if (_i < 2)
+		STORY(&r.s, nvm_mismatch, r.driver, .block = 10, .wanted = 1, .found = 2, .va = 0x8000, .qid = 1);
+	story_ends(&r.s, _i == 2 ? NULL : "NVME-WRONG-DATA",
+		   _i ? "no command wrote that block"
+		      : "the last that wrote it is command 0x5 of SQ 1, 8 blocks from 8");
+}
+END_TEST
+
 /* The driver waits while the bit is clear; in the second story it was set again before. */
 START_TEST(bus_master_is_off)
 {
@@ -195,6 +216,7 @@ int main(void)
 	SRunner *sr;
 	int failed;
 
+	tcase_add_loop_test(t, a_read_brings_something_else, 0, 3);
 	tcase_add_loop_test(t, bus_master_is_off, 0, 2);
 	tcase_add_loop_test(t, too_many_outstanding, 0, 4);
 	tcase_add_loop_test(t, completion_that_is_not_taken, 0, 2);

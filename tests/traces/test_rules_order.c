@@ -247,6 +247,24 @@ START_TEST(a_hazard_has_its_rule)
 }
 END_TEST
 
+/* An access behind the end of the own block's shared memory (0); into a block that is gone (1). */
+START_TEST(shared_memory_ends)
+{
+	uint32_t lane, sm;
+	struct story s;
+
+	story_begin(&s);
+	lane = story_actor(&s, "agent", "b0.w1.l0");
+	sm = story_actor(&s, "device", "gpu0.sm0");
+	STORY(&s, hopper_cta, sm, .cta = 0, .bytes = 4096);
+	if (_i)
+		STORY(&s, hopper_cta, sm, .cta = 0, .bytes = 4096, .event = 1);
+	STORY(&s, hopper_hazard, lane, .address = 4096, .warp = 1, .event = 4);
+	story_ends(&s, _i ? "HOPPER-EXITED-BLOCK" : "HOPPER-SHARED-END",
+		   _i ? "" : "byte 0x1000 of the shared memory of block 0");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("rules on order and counts");
@@ -263,6 +281,7 @@ int main(void)
 	tcase_add_loop_test(tc, a_lock_is_never_given_back, 0, 2);
 	tcase_add_loop_test(tc, an_empty_slot_is_announced, 0, 2);
 	tcase_add_loop_test(tc, a_hazard_has_its_rule, 0, 2);
+	tcase_add_loop_test(tc, shared_memory_ends, 0, 2);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -157,7 +157,7 @@ static void forget_run(void *facts)
 	R(phase_unseen) R(first_parity) R(parity) R(double_wait) R(wrong_wait) R(elected) R(try_once)                  \
 	R(wait_refused) R(expect_alone) R(expect_missing) R(expect_late) R(expect_more) R(expect_less)                 \
 	R(short_tile) R(complete_tx) R(tx_range) R(skipped_arrival) R(trips) R(arrivals_missing)                       \
-	R(exited_block) R(release_lanes) R(release_scope) R(proxy_fence) R(load_fence) R(counted_arrive)               \
+	R(exited_block) R(shared_end) R(release_lanes) R(release_scope) R(proxy_fence) R(load_fence) R(counted_arrive)               \
 	R(early_commit) R(no_commit) R(store_wait) R(store_sent) R(copy_overlap) R(bulk_size) R(bulk_align) R(bulk_address)          \
 	R(async_group) R(cache_thrash) R(wait_buffer) R(wait_polls) R(split_arrive) R(spin)
 /* clang-format on */

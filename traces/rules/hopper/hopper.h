@@ -218,4 +218,7 @@ bool bf_hopper_clustered(const struct bf_hopper_run *run, uint32_t sm);
 /* A hopper_bulk_fault record: finds the copy that was refused. */
 void bf_hopper_copy_refused(struct bf_rule_run *r, const struct bf_seen *e);
 
+/* A hazard at an address that the block, which is there, does not have: its shared memory ends before. */
+bool bf_hopper_beyond(const struct bf_hopper_run *run, const struct bf_seen *e);
+
 #endif

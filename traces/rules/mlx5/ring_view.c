@@ -32,8 +32,9 @@ static void on_fetch(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_mlx5_rule_fetch *x = &q->fetch;
 	struct bf_finding *f;
 
-	if (!e->wqe_fetch.verdict || e->wqe_fetch.source == BF_MLX5_FROM_BLUEFLAME || !q->ring || q->assumed ||
-	    !x->own.index || x->slot_va)
+	/* Nothing lies where it read; an entry that is wrong in itself is another's to name. */
+	if (!e->wqe_fetch.verdict || e->wqe_fetch.ctrl_qpn || e->wqe_fetch.ctrl_index || e->wqe_fetch.opcode ||
+	    e->wqe_fetch.source == BF_MLX5_FROM_BLUEFLAME || !q->ring || q->assumed || !x->own.index || x->slot_va)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)

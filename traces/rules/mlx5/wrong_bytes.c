@@ -102,7 +102,7 @@ const struct bf_rule bf_rule_mlx5_wrong_bytes = {
 		.test = "tests/traces/test_rules_ibgda.c",
 		.why = "Every mistake that our workloads offer has a rule that says more.",
 	},
-	.rank = BF_RANK_EFFECT + 6,
+	.rank = BF_RANK_NET - 2,
 	.records = BF_SEES(wqe_start, ibgda_mismatch),
 	.state_bytes = sizeof(struct state),
 	.on = on,

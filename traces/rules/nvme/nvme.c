@@ -506,7 +506,7 @@ static void forget(void *facts)
 #define BF_NVME_RULE_RULES(R)                                                                                               \
 	R(lock_held) R(aqa_swapped) R(queue_size) R(queue_base) R(enable_refused) R(config_enabled) R(reset_early)                  \
 	R(not_ready) R(bus_master) R(keep_alive) R(queue_unreachable) R(queue_order) R(queue_align)                    \
-	R(queue_pieces) R(queue_id) R(vector) R(entry_size) R(sequence) R(no_queue) R(doorbell_stride)                 \
+	R(queue_pieces) R(queue_id) R(vector) R(entry_size) R(sequence) R(no_queue) R(doorbell_stride) R(wrong_data)                 \
 	R(doorbell_width) R(sq_cached) R(entry_early) R(sq_overrun) R(entry_order) R(entry_field) R(nlb)               \
 	R(prp_offset) R(prp_chain) R(prp_list_shared) R(prp_align) R(sgl) R(fused_half) R(opcode_bit7)                 \
 	R(numd) R(cid_in_use) R(doorbell_reordered) R(tail_overrun) R(doorbell_ignored)                                \
