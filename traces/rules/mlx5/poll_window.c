@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "traces/rules/machine/machine.h"
 #include "traces/rules/mlx5/mlx5.h"
 
 struct state {
@@ -18,10 +19,16 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		bf_pe_set_add(&s->polls, e->pe);
 }
 
-/* True as well where a run that has no end was cut short: then nobody says what threads wait for. */
-static bool polls(const struct state *s, uint32_t pe)
+/* True as well where nobody says what threads wait for, as in a run without an end that was cut short. */
+static bool polls(struct bf_rule_run *r, uint32_t pe)
 {
-	return !s->deadlock || bf_pe_set_has(&s->polls, pe);
+	const struct state *s = r->state;
+	const struct bf_machine *m = bf_rule_run_facts(r->rules, &bf_rules_machine);
+	uint64_t waiting = 0;
+
+	if (s->deadlock)
+		return bf_pe_set_has(&s->polls, pe);
+	return !m || !bf_machine_waits(m, &waiting) || bf_mlx5_completion_awaited(r->rules, pe);
 }
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
@@ -35,7 +42,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	 * and where all have ended, or wait for something else, nobody looks for it.
 	 */
 	if (!complete || q->covered < q->done || q->published > q->posted || bf_mlx5_all_ended(r->rules) ||
-	    !polls(r->state, queue->pe) || !q->posted || q->done != q->posted || q->polled >= q->posted ||
+	    !polls(r, queue->pe) || !q->posted || q->done != q->posted || q->polled >= q->posted ||
 	    q->cqe_verdict != 0 || q->failed || q->error_syndrome)
 		return;
 	f = bf_rule_find(r, NULL, queue);
