@@ -25,6 +25,11 @@
  *   void bf_st_relaxedN(t, p, v, scope)            N = 32, 64
  *   void bf_st_releaseN(t, p, v, scope)            N = 32, 64
  *
+ * In the simulation C's own loads and stores (*p, memcpy()) go past all this. A plain load misses what the thread
+ * itself has stored by these functions and what still waits in its buffer; a plain store is visible to all at once, so
+ * that no fence that is missing behind it can be found. Read back what was stored with a bf_ld_...(), or compile the
+ * code for libbelfry-plain (docs/embedding.md).
+ *
  *   void bf_prefetch(t, p)                         the line at `p` will be needed soon; a hint, which may do nothing
  *
  * Fences: what this thread stored, and what it has seen of others, is visible within the scope before what follows.

@@ -49,6 +49,15 @@ build() {
 		-DCMAKE_C_FLAGS="-Wall -Wextra -Wpedantic -Werror" >"$work/log" 2>&1 &&
 		cmake --build "$work/$1/build" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 }
+"$work/prefix/bin/belfry" new nvme "$work/nvme" >/dev/null
+diff -r "$BELFRY_SOURCE_DIR/tests/examples/trial_nvme" "$work/nvme"
+build nvme
+cd "$work/nvme"
+! build/trial >"$work/out" || complain "the NVMe trial does not fail"
+grep -q '^cause: NVME-ENTRY-ORDER at ' "$work/out" || complain "no cause: $(cat "$work/out")"
+sed -i 's/entry_fence = false/entry_fence = true/' trial.c
+build nvme
+build/trial >"$work/out" || complain "mended, the NVMe trial fails: $(cat "$work/out")"
 build trial
 cd "$work/trial"
 ! build/trial >"$work/out" || complain "the trial does not fail"

@@ -11,27 +11,27 @@
 #include "sim/spell.h"
 #include "tools/cli/cli.h"
 
-static const struct bf_command_form forms[] = {
-	{ "trial", "a test of submission code that posts RDMA WRITEs: the program fails, and names the fence that is "
-		   "missing. For your own driver." },
-	{ "device", "the model of a device with records, rules, pictures and a driver, and a belfry that has it; "
-		    "--bug makes the driver's mistakes. For your own device." },
-};
-
 static const struct bf_command_form *form(unsigned i)
 {
-	return i < BF_ARRAY_LEN(forms) ? &forms[i] : NULL;
+	return bf_new_forms[i].name ? &bf_new_forms[i] : NULL;
 }
 
 static int refuse_project(const struct bf_args *args, const char *name)
 {
 	struct bf_spell s = { .word = name, .len = strlen(name) };
-	char hint[64];
+	char hint[64], all[128];
+	size_t used = 0;
 
-	for (unsigned i = 0; form(i); i++)
+	for (unsigned i = 0; form(i); i++) {
 		bf_spell_try(&s, form(i)->name);
-	return bf_cli_error(args, BF_EXIT_USAGE, "\"%s\" is no project%s%s trial and device", name,
-			    bf_spell_hint(&s, hint, sizeof(hint)), s.best ? " There are" : "; there are");
+		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s",
+					 !i            ? ""
+					 : form(i + 1) ? ", "
+						       : " and ",
+					 form(i)->name);
+	}
+	return bf_cli_error(args, BF_EXIT_USAGE, "\"%s\" is no project%s%s %s", name,
+			    bf_spell_hint(&s, hint, sizeof(hint)), s.best ? " There are" : "; there are", all);
 }
 
 /* Makes the folder, or takes one that is there and empty. 0 or a negative errno. */
@@ -95,7 +95,7 @@ static void say_next(const char *project, const char *dir)
 
 	printf("\nNext:\n  cd %s\n  cmake -S . -B build%s%s\n  cmake --build build\n", dir,
 	       elsewhere ? " -DCMAKE_PREFIX_PATH=" : "", elsewhere ? prefix : "");
-	puts(strcmp(project, "trial") == 0
+	puts(strcmp(project, "device") != 0
 		 ? "  build/trial\nIt fails, on purpose: README.md says how to go on."
 		 : "  build/belfry run ring64-copy --bug no-fence --ordering adversarial\n"
 		   "It fails, on purpose; without --bug it is good. README.md says how to go on.");
@@ -146,7 +146,7 @@ static const struct bf_opt options[] = { { .name = NULL } };
 
 const struct bf_command bf_cmd_new = {
 	.name = "new",
-	.usage = "new trial|device DIR",
+	.usage = "new PROJECT DIR",
 	.summary = "write a small project: a test of your driver, or a device of your own",
 	.details =
 	    "Writes CMakeLists.txt, C files and a README into DIR, which must be empty or not be there. The project "

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "tools/cli/cli.h"
+
 struct bf_new_file {
 	const char *project, *name;
 	const char *text;
@@ -12,5 +14,8 @@ struct bf_new_file {
 
 /* Ends with a NULL project. */
 extern const struct bf_new_file bf_new_files[];
+
+/* The projects, with what --help says of each; ends with a NULL name. */
+extern const struct bf_command_form bf_new_forms[];
 
 #endif
