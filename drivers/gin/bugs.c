@@ -22,5 +22,9 @@ const struct bf_gin_bug bf_gin_bugs[] = {
 	{ BF_GIN_BUG_POLL_EARLY, "gin-poll-early", "waits take a ticket for a count, and end one entry early" },
 	{ BF_GIN_BUG_GET_NOTHING, "gin-get-nothing", "a get of no bytes returns a ticket that was never set" },
 	{ BF_GIN_BUG_NO_GID, "gin-no-gid", "host: connections are made without a GID, as with InfiniBand's LIDs" },
+	{ BF_GIN_BUG_GROUP, "gin-group", "a put waits for its whole warp, of which one lane calls it" },
+	{ BF_GIN_BUG_GFD_LOST, "gin-gfd-lost",
+	  "the proxy takes a descriptor without room for its request, and drops it" },
+	{ BF_GIN_BUG_GFD_FLAG, "gin-gfd-flag", "the proxy looks at the flag of a descriptor's first word alone" },
 	{ 0, 0, 0 },
 };

@@ -21,6 +21,7 @@ enum bf_gin_handler {
 	BF_GIN_NO_RECORD, /* the register that has the index in it */
 	BF_GIN_BF,        /* the entry's 64 bytes, record, doorbell */
 	BF_GIN_PROXY,     /* a slot that a thread of the CPU looks at */
+	BF_GIN_GFD,       /* not by the GPU: descriptors in a queue, for which a thread of the CPU posts (gfd.h) */
 };
 
 /* A completion queue: a ring that the device fills and nobody tells what was consumed. */
@@ -29,6 +30,14 @@ struct bf_gin_cq {
 	uint32_t cqn, cqe_num;
 	uint64_t cqe_ci;   /* all before it are known to be done */
 	uint64_t cqe_rsvd; /* entries of the queue pair's earlier lives */
+};
+
+/* A queue of descriptors for the CPU, in its memory. */
+struct bf_gin_gfds {
+	uint64_t pi;
+	uint64_t ci; /* the CPU's: all before it were executed */
+	uint8_t *slots;
+	uint64_t size; /* power of two */
 };
 
 /* A queue pair, in the order of GPUNetIO's device structure. */
@@ -45,6 +54,7 @@ struct bf_gin_qp {
 	void *sq_db;        /* the register; of BF_GIN_PROXY the slot */
 	struct bf_gin_cq cq;
 	uint64_t last_get, visible_get; /* index + 1 */
+	struct bf_gin_gfds *gfd;        /* of BF_GIN_GFD */
 } __attribute__((aligned(64)));
 
 /* What a PE's threads know. Addresses in entries are offsets: keys begin at 0. Keys are as entries have them. */
@@ -83,6 +93,9 @@ struct bf_gin_state {
 #define BF_GIN_BUG_POLL_EARLY (1u << 17)
 #define BF_GIN_BUG_GET_NOTHING (1u << 18)
 #define BF_GIN_BUG_NO_GID (1u << 19)
+#define BF_GIN_BUG_GROUP (1u << 20)
+#define BF_GIN_BUG_GFD_LOST (1u << 21)
+#define BF_GIN_BUG_GFD_FLAG (1u << 22)
 
 struct bf_gin_bug {
 	uint64_t bit;

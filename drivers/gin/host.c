@@ -8,16 +8,20 @@
 #include "drivers/gin/host.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/gin/gfd_words.h"
 #include "models/mlx5/prm.h"
 
 #define PAGE 4096u
 #define ACK_TIMEOUT 14u /* 67 ms */
+#define DESCRIPTORS 32u /* of a queue of the CPU's; NCCL_NET_MAX_REQUESTS */
+#define DESCRIPTOR_QUEUE (DESCRIPTORS * BF_GFD_WORDS * 8 + 64)
 
 struct pe {
-	struct bf_memory heap, queues, records, tables;
+	struct bf_memory heap, queues, records, tables, descriptors;
 	uint32_t pd, heap_umem, queue_umem, record_umem;
 	uint32_t key, strict_key;
 	struct bf_gin_state *state;
@@ -187,6 +191,53 @@ static void serve_by_proxy(struct bf_gin_host *h, uint32_t pe, uint32_t i, struc
 	qp->sq_db = p->proxy.slots[i];
 }
 
+/*
+ * A queue of descriptors for each queue pair, in the host's memory, and what the CPU posts with: queue pairs of its own
+ * view, on the same rings, that nobody else uses.
+ */
+static int lay_descriptors(struct bf_gin_host *h, uint32_t pe)
+{
+	const uint64_t queues = (uint64_t)mains(h) * DESCRIPTOR_QUEUE, own = queues + sizeof(struct bf_gin_state) + 64;
+	struct pe *p = &h->pe[pe];
+	struct bf_gin_proxy *proxy = &p->proxy;
+	uint8_t *base;
+	int rc;
+
+	if (h->o.handler != BF_GIN_GFD)
+		return 0;
+	if (h->o.heap_bytes / 8 > BF_GFD_SIGNALS / 2)
+		return bf_fail(h->err, -EINVAL,
+			       "PE %u: words of a heap of %" PRIu64 " bytes have no number in a descriptor", pe,
+			       h->o.heap_bytes);
+	rc =
+	    get_memory(h, pe, BF_PLACE_HOST, own + mains(h) * sizeof(struct bf_gin_qp), "descriptors", &p->descriptors);
+	if (rc)
+		return rc;
+	base = p->descriptors.ptr;
+	proxy->queues = mains(h);
+	proxy->posts = (void *)(base + queues);
+	*proxy->posts = *p->state;
+	proxy->posts->sharing = BF_GIN_EXCLUSIVE;
+	proxy->posts->qps = (void *)(base + ((own + 63) & ~63ull) - 64);
+	proxy->posted = calloc((size_t)mains(h) * DESCRIPTORS, sizeof(*proxy->posted));
+	proxy->head = calloc(2ul * mains(h), sizeof(*proxy->head));
+	if (!proxy->posted || !proxy->head)
+		return bf_fail(h->err, -ENOMEM, "PE %u: no memory for %u queues", pe, mains(h));
+	proxy->tail = proxy->head + mains(h);
+	for (uint32_t i = 0; i < mains(h); i++) {
+		struct bf_gin_qp *qp = &p->state->qps[i];
+
+		if (i % h->o.npes == pe)
+			continue;
+		proxy->posts->qps[i] = *qp;
+		proxy->posts->qps[i].nic_handler = BF_GIN_DB;
+		qp->gfd = (void *)(base + (uint64_t)i * DESCRIPTOR_QUEUE);
+		qp->gfd->slots = (uint8_t *)qp->gfd + 64;
+		qp->gfd->size = DESCRIPTORS;
+	}
+	return 0;
+}
+
 static int modify(struct bf_gin_host *h, uint32_t pe, uint32_t qpn, uint32_t to, uint32_t peer)
 {
 	static const struct {
@@ -307,9 +358,10 @@ static int open_pe(struct bf_gin_host *h, uint32_t pe)
 	if (!rc)
 		rc = get_memory(h, pe, BF_PLACE_GPU, h->o.heap_bytes, "heap", &p->heap);
 	if (!rc)
-		rc = get_memory(h, pe, BF_PLACE_GPU, ring_at(h, h->queues), "queues", &p->queues);
+		rc = get_memory(h, pe, h->o.handler == BF_GIN_GFD ? BF_PLACE_HOST : BF_PLACE_GPU, ring_at(h, h->queues),
+				"queues", &p->queues);
 	if (!rc)
-		rc = get_memory(h, pe, h->o.handler == BF_GIN_PROXY ? BF_PLACE_HOST : BF_PLACE_GPU,
+		rc = get_memory(h, pe, h->o.handler >= BF_GIN_PROXY ? BF_PLACE_HOST : BF_PLACE_GPU,
 				h->queues * 64ull + 64, "records", &p->records);
 	if (!rc)
 		rc = get_memory(h, pe, BF_PLACE_GPU, tables, "tables", &p->tables);
@@ -328,7 +380,8 @@ static int open_pe(struct bf_gin_host *h, uint32_t pe)
 	lay_tables(h, pe);
 	p->state->lkey = bf_htobe32(p->key);
 	p->state->strict_lkey = bf_htobe32(p->strict_key);
-	return create_queues(h, pe);
+	rc = create_queues(h, pe);
+	return rc ? rc : lay_descriptors(h, pe);
 }
 
 static int connect_pe(struct bf_gin_host *h, uint32_t pe)
@@ -384,6 +437,8 @@ void bf_gin_host_close(struct bf_gin_host *h)
 		free(h->pe[pe].proxy.slots);
 		free(h->pe[pe].proxy.registers);
 		free(h->pe[pe].proxy.told);
+		free(h->pe[pe].proxy.posted);
+		free(h->pe[pe].proxy.head);
 	}
 	free(h);
 }
@@ -400,5 +455,5 @@ uint8_t *bf_gin_host_heap(struct bf_gin_host *h, uint32_t pe)
 
 struct bf_gin_proxy *bf_gin_host_proxy(struct bf_gin_host *h, uint32_t pe)
 {
-	return h->o.handler == BF_GIN_PROXY ? &h->pe[pe].proxy : NULL;
+	return h->o.handler >= BF_GIN_PROXY ? &h->pe[pe].proxy : NULL;
 }

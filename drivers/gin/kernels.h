@@ -24,6 +24,8 @@ enum bf_gin_work {
 
 struct bf_gin_shape {
 	uint32_t work, blocks, warps, messages, bytes, batch;
+	uint32_t
+	    prepared; /* BF_GIN_PUT: sources are ready before the first message; else each is written before its put */
 	uint64_t seed;
 };
 
@@ -79,6 +81,14 @@ struct bf_gin_proxy {
 	uint64_t **slots; /* [count]; NULL: not in use */
 	void **registers; /* [count] */
 	uint32_t *told;   /* [count], of the proxy itself */
+	/* Of BF_GIN_GFD: the state with which the CPU posts, and for each queue pair what it has posted. */
+	struct bf_gin_state *posts;
+	struct bf_gin_posted {
+		uint64_t ticket, counter; /* of the last entry; offset of a word to add to, 0: none */
+		uint32_t lost;            /* taken and not posted */
+	} * posted;                       /* [count * size] */
+	uint64_t *head, *tail;            /* [count]: done, taken */
+	uint32_t queues;                  /* count of those */
 };
 
 struct bf_gin_kernels {

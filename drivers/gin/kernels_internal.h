@@ -92,7 +92,8 @@ BF_DEVICE int bf_gin_do_put(struct bf_thread *t, struct bf_gin_issuer *w)
 		const uint64_t src = bf_gin_cell(w, w->at->src, w->id, m);
 		const int last = (m + 1) % s->batch == 0;
 
-		bf_gin_fill(t, w, src, m, 0);
+		if (!s->prepared)
+			bf_gin_fill(t, w, src, m, 0);
 		bf_gin_put(t, w->s, w->id, w->to, bf_gin_landing(w, w->s->mype, m), src, s->bytes,
 			   last && !(w->s->bugs & BF_GIN_BUG_FILL_NO_RING) ? 0 : BF_GIN_SKIP_DOORBELL);
 	}
@@ -302,6 +303,8 @@ BF_DEVICE void bf_gin_tell_queues(struct bf_thread *t, const struct bf_gin_issue
 	for (uint32_t i = 1; i < w->s->npes; i++) {
 		const struct bf_gin_qp *qp = bf_gin_qp(w->s, w->id, (w->s->mype + i) % w->s->npes);
 
+		if (bf_gin_asks(qp)) /* the CPU uses it alone, and says so */
+			continue;
 		BF_DRIVER_RECORD(t, gin_queue, .qpn = qp->sq_num, .cqn = qp->cq.cqn, .block = bf_block(t),
 				 .sharing = (uint16_t)bf_gin_sharing(w->s), .handler = (uint16_t)qp->nic_handler);
 		(void)qp;
@@ -329,11 +332,90 @@ BF_DEVICE void bf_gin_issue(struct bf_thread *t, const struct bf_gin_job *job)
 	bf_atomic_add32(t, w.s->running, 0xffffffffu, BF_AT_SYS);
 }
 
+/* What a descriptor asks for, by the CPU's own queue pair. Returns the ticket of the last entry. */
+BF_DEVICE uint64_t bf_gin_execute(struct bf_thread *t, const struct bf_gin_state *s, uint32_t context, uint32_t peer,
+				  const struct bf_gfd *d)
+{
+	const uint64_t at = d->signal * 8ull;
+
+	if (d->op & BF_GFD_GET)
+		return bf_gin_get_visible(t, s, context, peer, d->dst, d->src, (uint32_t)d->bytes);
+	if (!(d->op & BF_GFD_PUT))
+		return bf_gin_signal(t, s, context, peer, at, d->add, 0);
+	if (d->op & BF_GFD_INLINE)
+		return d->op & BF_GFD_SIGNAL_ADD
+			   ? bf_gin_put_value_signal(t, s, context, peer, d->dst, d->value, at, d->add)
+			   : bf_gin_put_value(t, s, context, peer, d->dst, d->value, 0);
+	return d->op & BF_GFD_SIGNAL_ADD
+		   ? bf_gin_put_signal(t, s, context, peer, d->dst, d->src, (uint32_t)d->bytes, at, d->add)
+		   : bf_gin_put(t, s, context, peer, d->dst, d->src, (uint32_t)d->bytes, 0);
+}
+
+/* Requests that are done, in order: the counter, and the index by which the GPU knows. */
+BF_DEVICE void bf_gin_retire(struct bf_thread *t, const struct bf_gin_proxy *p, uint32_t i)
+{
+	struct bf_gin_qp *queue = &p->qps[i];
+
+	while (p->head[i] != p->tail[i]) {
+		const struct bf_gin_posted *done = &p->posted[i * queue->gfd->size + p->head[i] % queue->gfd->size];
+		uint8_t *counter = p->state->heap + done->counter;
+
+		if (!done->lost && bf_gin_poll_one_at(t, p->posts, &p->posts->qps[i], done->ticket) != BF_GIN_OK)
+			return;
+		if (done->counter)
+			bf_st_relaxed64(t, counter, bf_ld_relaxed64(t, counter, BF_AT_SYS) + 1, BF_AT_SYS);
+		p->head[i]++;
+		bf_st_release64(t, &queue->gfd->ci, p->head[i], BF_AT_SYS);
+	}
+}
+
+/* A descriptor is taken only when there is room for what it asks for: two entries at most, and a request. */
+BF_DEVICE void bf_gin_serve_queue(struct bf_thread *t, const struct bf_gin_proxy *p, uint32_t i)
+{
+	const uint32_t lossy = p->state->bugs & BF_GIN_BUG_GFD_LOST, hasty = p->state->bugs & BF_GIN_BUG_GFD_FLAG;
+	struct bf_gin_qp *queue = &p->qps[i];
+	const uint64_t room = lossy ? 2 : queue->sq_wqe_num / 2, size = queue->gfd->size;
+	struct bf_gfd d;
+
+	bf_gin_retire(t, p, i);
+	while ((lossy || p->tail[i] - p->head[i] < room) && p->tail[i] - p->head[i] < size &&
+	       bf_gfd_take(t, queue, p->tail[i], hasty != 0, &d)) {
+		struct bf_gin_posted *posted = &p->posted[i * size + p->tail[i] % size];
+
+		posted->lost = p->tail[i] - p->head[i] >= room;
+		posted->counter = d.counter * 8ull;
+		posted->ticket = 0;
+		if (!posted->lost)
+			posted->ticket = bf_gin_execute(t, p->posts, i / p->state->npes, i % p->state->npes, &d);
+		BF_DRIVER_RECORD(t, gin_taken, .index = p->tail[i], .entry = posted->ticket, .qpn = queue->sq_num,
+				 .posted = !posted->lost);
+		p->tail[i]++;
+	}
+}
+
+BF_DEVICE void bf_gin_serve_descriptors(struct bf_thread *t, const struct bf_gin_proxy *p)
+{
+	for (uint32_t i = 0; i < p->queues; i++)
+		if (p->qps[i].gfd)
+			BF_DRIVER_RECORD(t, gin_queue, .qpn = p->qps[i].sq_num, .cqn = p->qps[i].cq.cqn,
+					 .sharing = BF_GIN_EXCLUSIVE, .handler = BF_GIN_DB);
+	while (bf_ld_relaxed32(t, p->state->running, BF_AT_SYS)) {
+		for (uint32_t i = 0; i < p->queues; i++)
+			if (p->qps[i].gfd)
+				bf_gin_serve_queue(t, p, i);
+		bf_pause(t, 200);
+	}
+}
+
 /* The CPU's turn: a slot has an index, of which it takes 32 bits, and compares; what it skips is behind the next. */
 BF_DEVICE void bf_gin_serve(struct bf_thread *t, const struct bf_gin_proxy *p)
 {
 	const uint32_t wrong = p->state->bugs & BF_GIN_BUG_PROXY_QPN;
 
+	if (p->queues) {
+		bf_gin_serve_descriptors(t, p);
+		return;
+	}
 	while (bf_ld_relaxed32(t, p->state->running, BF_AT_SYS)) {
 		for (uint32_t i = 0; i < p->count; i++) {
 			struct bf_gin_qp *qp = &p->qps[i];

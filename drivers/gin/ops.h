@@ -2,6 +2,7 @@
 #ifndef BELFRY_DRIVERS_GIN_OPS_H
 #define BELFRY_DRIVERS_GIN_OPS_H
 
+#include "drivers/gin/gfd.h"
 #include "drivers/gin/sq.h"
 
 BF_DEVICE struct bf_vec128 bf_gin_vec(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
@@ -92,13 +93,42 @@ BF_DEVICE void bf_gin_post(struct bf_thread *t, const struct bf_gin_state *s, st
 		bf_gin_submit(t, s, qp, base + n);
 }
 
-/* Returns the ticket: the index of the last entry. */
+/* The same as a descriptor, of a queue that the CPU takes it from. Words to add to are named by number. */
+BF_DEVICE uint64_t bf_gin_ask(struct bf_thread *t, struct bf_gin_qp *qp, uint32_t op, uint64_t dst, uint64_t src,
+			      uint32_t bytes, uint64_t at, uint64_t add)
+{
+	struct bf_gfd d;
+
+	d.op = op;
+	d.bytes = bytes;
+	d.src = d.value = src;
+	d.dst = dst;
+	d.counter = op & BF_GFD_COUNTER ? (uint32_t)(at / 8) : 0;
+	d.signal = op & BF_GFD_SIGNAL_ADD ? (uint32_t)(at / 8) : 0;
+	d.add = add;
+	return bf_gfd_post(t, qp, &d);
+}
+BF_DEVICE int bf_gin_asks(const struct bf_gin_qp *qp)
+{
+	return qp->nic_handler == BF_GIN_GFD;
+}
+
+/*
+ * Returns the ticket: the index of the last entry. NCCL's form has the calling group meet before and behind the work of
+ * its first thread. The group here is the thread itself; with another one than the caller's the others never come
+ * (BF_GIN_BUG_GROUP: two lanes).
+ */
 BF_DEVICE uint64_t bf_gin_put(struct bf_thread *t, const struct bf_gin_state *s, uint32_t context, uint32_t peer,
 			      uint64_t remote, uint64_t local, uint32_t bytes, uint32_t flags)
 {
 	struct bf_gin_qp *qp = bf_gin_qp(s, context, peer);
-	const uint64_t base = bf_gin_reserve(t, s, qp, 1, flags);
+	uint64_t base;
 
+	if (BF_UNLIKELY(s->bugs & BF_GIN_BUG_GROUP))
+		bf_warp_sync(t, 3);
+	if (bf_gin_asks(qp))
+		return bf_gin_ask(t, qp, BF_GFD_PUT, remote, local, bytes, 0, 0);
+	base = bf_gin_reserve(t, s, qp, 1, flags);
 	bf_gin_build_rdma(t, s, qp, base, BF_MLX5_OP_RDMA_WRITE, remote, s->rkeys[peer], local, bytes);
 	bf_gin_post(t, s, qp, base, 1, flags);
 	return base;
@@ -108,8 +138,11 @@ BF_DEVICE uint64_t bf_gin_put_value(struct bf_thread *t, const struct bf_gin_sta
 				    uint64_t remote, uint64_t value, uint32_t flags)
 {
 	struct bf_gin_qp *qp = bf_gin_qp(s, context, peer);
-	const uint64_t base = bf_gin_reserve(t, s, qp, 1, flags);
+	uint64_t base;
 
+	if (bf_gin_asks(qp))
+		return bf_gin_ask(t, qp, BF_GFD_PUT | BF_GFD_INLINE, remote, value, 8, 0, 0);
+	base = bf_gin_reserve(t, s, qp, 1, flags);
 	bf_gin_build_value(t, s, qp, base, remote, s->rkeys[peer], value);
 	bf_gin_post(t, s, qp, base, 1, flags);
 	return base;
@@ -120,8 +153,11 @@ BF_DEVICE uint64_t bf_gin_signal(struct bf_thread *t, const struct bf_gin_state 
 				 uint64_t at, uint64_t value, uint32_t flags)
 {
 	struct bf_gin_qp *qp = bf_gin_qp(s, context + (s->bugs & BF_GIN_BUG_SIGNAL_OTHER_QP ? 1 : 0), peer);
-	const uint64_t base = bf_gin_reserve(t, s, qp, 1, flags);
+	uint64_t base;
 
+	if (bf_gin_asks(qp))
+		return bf_gin_ask(t, qp, BF_GFD_SIGNAL_ADD, 0, 0, 0, at, value);
+	base = bf_gin_reserve(t, s, qp, 1, flags);
 	bf_gin_build_add(t, s, qp, base, at, s->strict_rkeys[peer], value);
 	bf_gin_post(t, s, qp, base, 1, flags);
 	return base;
@@ -138,6 +174,8 @@ BF_DEVICE uint64_t bf_gin_put_signal(struct bf_thread *t, const struct bf_gin_st
 		bf_gin_put(t, s, context, peer, remote, local, bytes, 0);
 		return bf_gin_signal(t, s, context, peer, at, value, 0);
 	}
+	if (bf_gin_asks(qp))
+		return bf_gin_ask(t, qp, BF_GFD_PUT | BF_GFD_SIGNAL_ADD, remote, local, bytes, at, value);
 	base = bf_gin_reserve(t, s, qp, 2, 0);
 	bf_gin_build_rdma(t, s, qp, base, BF_MLX5_OP_RDMA_WRITE, remote, s->rkeys[peer], local, bytes);
 	bf_gin_build_add(t, s, qp, base + 1, at, s->strict_rkeys[peer], value);
@@ -150,8 +188,11 @@ BF_DEVICE uint64_t bf_gin_put_value_signal(struct bf_thread *t, const struct bf_
 					   uint32_t peer, uint64_t remote, uint64_t value, uint64_t at, uint64_t add)
 {
 	struct bf_gin_qp *qp = bf_gin_qp(s, context, peer);
-	const uint64_t base = bf_gin_reserve(t, s, qp, 2, 0);
+	uint64_t base;
 
+	if (bf_gin_asks(qp))
+		return bf_gin_ask(t, qp, BF_GFD_PUT | BF_GFD_INLINE | BF_GFD_SIGNAL_ADD, remote, value, 8, at, add);
+	base = bf_gin_reserve(t, s, qp, 2, 0);
 	bf_gin_build_value(t, s, qp, base, remote, s->rkeys[peer], value);
 	bf_gin_build_add(t, s, qp, base + 1, at, s->strict_rkeys[peer], add);
 	bf_gin_post(t, s, qp, base, 2, 0);
@@ -186,8 +227,13 @@ BF_DEVICE void bf_gin_put_counter(struct bf_thread *t, const struct bf_gin_state
 				  uint64_t remote, uint64_t local, uint32_t bytes, uint64_t counter)
 {
 	struct bf_gin_qp *main = bf_gin_qp(s, context, peer);
-	const uint64_t base = bf_gin_reserve(t, s, main, 1, 0);
+	uint64_t base;
 
+	if (bf_gin_asks(main)) {
+		bf_gin_ask(t, main, BF_GFD_PUT | BF_GFD_COUNTER, remote, local, bytes, counter, 0);
+		return;
+	}
+	base = bf_gin_reserve(t, s, main, 1, 0);
 	bf_gin_build_rdma(t, s, main, base, BF_MLX5_OP_RDMA_WRITE, remote, s->rkeys[peer], local, bytes);
 	bf_gin_ready(t, s, main, base, base);
 	bf_gin_count(t, s, context, peer, base + 1, counter);
@@ -208,8 +254,11 @@ BF_DEVICE uint64_t bf_gin_get(struct bf_thread *t, const struct bf_gin_state *s,
 			      uint64_t remote, uint64_t local, uint32_t bytes, uint32_t flags)
 {
 	struct bf_gin_qp *qp = bf_gin_qp(s, context, peer);
-	const uint64_t base = bf_gin_reserve(t, s, qp, 1, flags);
+	uint64_t base;
 
+	if (bf_gin_asks(qp))
+		return bf_gin_ask(t, qp, BF_GFD_GET, remote, local, bytes, 0, 0);
+	base = bf_gin_reserve(t, s, qp, 1, flags);
 	bf_gin_build_rdma(t, s, qp, base, BF_MLX5_OP_RDMA_READ, remote, s->rkeys[peer], local, bytes);
 	bf_gin_post(t, s, qp, base, 1, flags);
 	bf_atomic_max64(t, &qp->last_get, base + 1, BF_AT_GPU);
@@ -259,6 +308,10 @@ BF_DEVICE int bf_gin_flush(struct bf_thread *t, const struct bf_gin_state *s, ui
 	uint64_t upto = bf_ld_relaxed64(t, &qp->sq_rsvd_index, BF_AT_GPU);
 	int status;
 
+	if (bf_gin_asks(qp)) {
+		bf_gfd_wait(t, qp, bf_ld_relaxed64(t, &qp->gfd->pi, BF_AT_GPU));
+		return BF_GIN_OK;
+	}
 	if (bf_ld_relaxed64(t, &qp->last_get, BF_AT_GPU) > bf_ld_relaxed64(t, &qp->visible_get, BF_AT_GPU)) {
 		upto = bf_gin_dump(t, s, qp) + 1;
 		bf_atomic_max64(t, &qp->visible_get, upto, BF_AT_GPU);

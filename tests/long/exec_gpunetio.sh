@@ -54,10 +54,11 @@ example() {
 }
 
 failed=0
-# both EXAMPLE OPTIONS: a server and a client.
+# both EXAMPLE SAYS OPTIONS: a server and a client; the server ends with what it SAYS.
 both() {
 	program=$1
-	shift
+	says=$2
+	shift 2
 	timeout 120 "$BELFRY" exec --gpu 1 -- sh -c 'echo $$ >pid; exec "$@"' sh "./$program" -d mlx5_0 -g 0000:40:00.0 "$@" \
 		>server.log 2>&1 &
 	server=$!
@@ -65,12 +66,12 @@ both() {
 		! grep -q Listening server.log || break
 		sleep 0.2
 	done
-	timeout 100 "$BELFRY" exec --gpu 1 -- "./$program" -d mlx5_0 -g 0000:40:00.0 -c 127.0.0.1 -i 512 "$@" >client.log 2>&1 ||
+	timeout 100 "$BELFRY" exec --gpu 1 -- "./$program" -d mlx5_0 -g 0000:40:00.0 -c 127.0.0.1 "$@" >client.log 2>&1 ||
 		echo "the client ended with $?" >>client.log
 	kill -INT "$(cat pid)" 2>/dev/null || true
 	wait "$server" || true
 	server=
-	if grep -q 'Validation successfull' server.log && grep -q 'finished successfully' client.log; then
+	if grep -q "$says" server.log && grep -q 'finished successfully' client.log; then
 		echo "ok gpunetio $program $*"
 	else
 		echo "FAILED gpunetio $program $*"
@@ -80,10 +81,14 @@ both() {
 }
 
 example put_bw
-both put_bw -e 0
-both put_bw -e 1 # a warp posts 32 entries
-both put_bw -p 1 # the CPU rings
+arrived='Validation successfull'
+both put_bw "$arrived" -i 512 -e 0
+both put_bw "$arrived" -i 512 -e 1 # a warp posts 32 entries
+both put_bw "$arrived" -i 512 -p 1 # the CPU rings
 example write_bw
-both write_bw -p 2
+both write_bw "$arrived" -i 512 -p 2
+example write_lat
+both write_lat '16384 .*256 ' -i 256 -p 2 # each side waits for the other's byte, for sizes up to this one
+both write_lat '16384 .*64 ' -i 64 -p 1
 [ $failed = 0 ] && echo 'ok exec_gpunetio'
 exit $failed

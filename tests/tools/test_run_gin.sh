@@ -17,7 +17,7 @@ for ordering in sc gpu adversarial; do
 			grep -q '^good' || fail "gin-$work, $ordering"
 	done
 done
-for handler in db no-record bf proxy; do
+for handler in db no-record bf proxy gfd; do
 	for work in put counter hybrid; do
 		"$BELFRY" run gin-$work --handler $handler --profile cx8 --messages 200 | grep -q '^good' ||
 			fail "gin-$work, $handler"
@@ -33,6 +33,12 @@ done
 	fail "a context for each warp"
 "$BELFRY" run gin-exchange --blocks 2 --warps 2 --contexts 4 --sharing cta --messages 60 | grep -q '^good' ||
 	fail "contexts for each block"
+# Row 26 of the inventory, NCCL's part: descriptors in a queue for the CPU, in all workloads, and under back pressure.
+for work in put signal counter get barrier exchange hybrid; do
+	"$BELFRY" run gin-$work --handler gfd --ordering adversarial --pes 3 --warps 2 --messages 40 --batch 4 --depth 8 |
+		grep -q '^good' || fail "row 26: gin-$work"
+done
+"$BELFRY" run gin-put --prepared --messages 40 | grep -q '^good' || fail "sources that are ready"
 # An index of more than 16 bits, and a CQ that has been round many times.
 "$BELFRY" run gin-put --messages 70000 --batch 32 --size 8 --records none --ordering sc | grep -q '^good' ||
 	fail "70000 messages"
@@ -69,6 +75,9 @@ finds 'smallest run' gin-put --bug gin-no-ready-order --warps 4 --seeds 20
 finds 'rule: MLX5-ERROR-IGNORED' gin-put --bug gin-ignore-error --faults 'access-error skip=3 count=1' --messages 8 --seeds 2
 # Nobody has polled for more than a lap, so that the window has gone by the entry that is waited for at last.
 finds "waits for the CQE of an entry" gin-signal --bug gin-no-credit --messages 40 --depth 8 --seeds 2
+finds 'rule: MACHINE-MEETING' gin-put --bug gin-group --seeds 2
+finds 'rule: MLX5-DESCRIPTOR-LOST' gin-put --handler gfd --bug gin-gfd-lost --messages 20 --seeds 2
+finds 'smallest run' gin-put --handler gfd --bug gin-gfd-flag --messages 20 --seeds 40
 finds "rule: MACHINE-STUCK" gin-get --bug gin-get-nothing --seeds 2
 "$BELFRY" run gin-put --messages 4 --bug gin-poll-early --lint >out 2>&1 || :
 grep -q 'error: MLX5-QUIET-EARLY, the root cause' out || fail "a poll one entry early: $(cat out)"

@@ -58,10 +58,12 @@ static const struct bf_opt options[] = {
 	O("messages", U64, "N", "16", "messages or tokens of each warp", 1, 100000, shape.messages),
 	O("size", U64, "BYTES", "64", "of a message, a multiple of 8", 8, 1u << 20, shape.bytes),
 	O("batch", U64, "N", "1", "operations to a doorbell, tokens to a tail", 1, 1024, shape.batch),
+	O("prepared", FLAG, NULL, NULL, "gin-put: sources are ready before the first message, as ibgda-put's are", 0, 0,
+	  shape.prepared),
 	O("contexts", U64, "N", "1", "queue pairs to each peer, which warps use in turn", 1, 16, contexts),
 	O("depth", U64, "N", "128", "entries of a send queue, a power of two", 4, 32768, depth),
-	O("handler", ENUM, "db|no-record|bf|proxy", "db", "how queue pairs are rung; no-record needs cx8", 0, 0,
-	  handler),
+	O("handler", ENUM, "db|no-record|bf|proxy|gfd", "db",
+	  "how queue pairs are rung; no-record needs cx8; gfd: NCCL's proxy posts", 0, 0, handler),
 	O("sharing", ENUM, "exclusive|cta|gpu", "gpu", "who may use a queue pair", 0, 0, sharing),
 	O("limit", TIME, "TIME", "1s", "time after which a run counts as hung", 0, 0, limit_ps),
 	BF_OPT_NAMING(struct choices, "profile", "NAME[,FIELD=N]", "cx7", "what the NIC can, and its timing",
@@ -140,12 +142,14 @@ static uint64_t *word_at(const struct arena *a, uint32_t pe, uint64_t offset)
 	return (uint64_t *)(void *)(bf_gin_host_heap(a->host, pe) + offset);
 }
 
-/* Gets find their sources ready. */
+/* Gets find their sources ready, and puts do with --prepared. */
 static void prepare(const struct arena *a)
 {
 	const struct choices *w = a->w;
 
-	for (uint32_t pe = 0; w->shape.work == BF_GIN_GET && pe < w->pes; pe++)
+	if (w->shape.work != BF_GIN_GET && !(w->shape.work == BF_GIN_PUT && w->shape.prepared))
+		return;
+	for (uint32_t pe = 0; pe < w->pes; pe++)
 		for (uint32_t i = 0; i < a->at.issuers; i++)
 			for (uint32_t m = 0; m < w->shape.messages; m++)
 				for (uint32_t k = 0; k * 8 < w->shape.bytes; k++)
@@ -179,7 +183,7 @@ static int set_up(struct arena *a, struct bf_sink *sink, struct bf_error *err)
 		.profile = &w->profile,
 		.faults = w->faults,
 		.npes = w->pes,
-		.lanes = 1,
+		.lanes = w->bugs & BF_GIN_BUG_GROUP ? 2 : 1,
 		.limit_ps = w->limit_ps,
 		.record_mask = w->records,
 		.sink = sink,
@@ -190,7 +194,7 @@ static int set_up(struct arena *a, struct bf_sink *sink, struct bf_error *err)
 				   .depth = w->depth,
 				   .handler = (enum bf_gin_handler)w->handler,
 				   .sharing = (enum bf_gin_sharing)w->sharing,
-				   .counters = w->shape.work == BF_GIN_COUNTER,
+				   .counters = w->shape.work == BF_GIN_COUNTER && w->handler != BF_GIN_GFD,
 				   .bugs = w->bugs };
 	int rc = w->backend->open(&opts, err, &a->world);
 

@@ -121,10 +121,19 @@ static int group_entries(struct bf_stuck *s)
 
 /* ---- threads ---- */
 
-/* Threads that wait for others of their own kind say nothing new. */
-static bool is_follower(const struct bf_stuck_thread *t)
+/* Threads that wait for others of their own kind say nothing new, unless no thread waits for anything else. */
+static bool is_follower(const struct bf_stuck *s, const struct bf_stuck_thread *t)
 {
-	return strcmp(t->what, "its team") == 0 || strncmp(t->what, "other threads", 13) == 0;
+	return !s->meetings && (strcmp(t->what, "its team") == 0 || strncmp(t->what, "other threads", 13) == 0);
+}
+
+static void note_meetings(struct bf_stuck *s)
+{
+	bool other = false;
+
+	for (size_t i = 0; i < s->nthreads; i++)
+		other = other || (s->thread[i].waits && !is_follower(s, &s->thread[i]));
+	s->meetings = !other;
 }
 
 /*
@@ -135,7 +144,7 @@ static bool is_follower(const struct bf_stuck_thread *t)
 
 static bool is_worth_a_word(const struct bf_stuck *s, struct bf_stuck_thread *t, bool beside)
 {
-	if (!t->waits || is_follower(t))
+	if (!t->waits || is_follower(s, t))
 		return false;
 	if (s->failed && !t->deadlock && s->end_ps - t->polls_ps >= LONG_PS) {
 		t->since_ps = t->polls_ps;
@@ -155,6 +164,7 @@ static int group_threads(struct bf_stuck *s)
 {
 	const uint32_t first = s->ngroups;
 
+	note_meetings(s);
 	for (size_t i = 0; i < s->nthreads; i++) {
 		struct bf_stuck_thread *t = &s->thread[i];
 		struct bf_stuck_group *g = NULL;

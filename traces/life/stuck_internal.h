@@ -108,6 +108,7 @@ struct bf_stuck {
 	size_t last_thread;
 	bool ran, device, deadlock; /* ran, device: some device did, or said, something */
 	bool failed;                /* a queue stopped */
+	bool meetings;              /* threads wait for each other alone */
 	struct {
 		const struct bf_rec_schema *type;
 		const struct bf_stuck_row *row;
