@@ -24,6 +24,10 @@ if(BELFRY_TOOLS)
 	if(NOT BUILD_SHARED_LIBS)
 		if(TARGET belfry-plain)
 			install(TARGETS belfry-plain EXPORT belfry-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+			install(FILES cmake/belfry_cuda.cmake DESTINATION ${package_dir})
+			install(FILES tools/plain/cuda.sed DESTINATION ${CMAKE_INSTALL_DATADIR}/belfry)
+			install(DIRECTORY tools/plain/cuda/cuda
+				DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/belfry/tools/plain/cuda)
 		endif()
 		install(TARGETS belfry-tools EXPORT belfry-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 		file(STRINGS tools/api.txt tools_headers REGEX "^[^#]")
@@ -74,7 +78,7 @@ file(RELATIVE_PATH BELFRY_PC_UP /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefi
 configure_file(cmake/belfry.pc.in ${PROJECT_BINARY_DIR}/belfry.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/belfry.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 configure_package_config_file(cmake/belfry-config.cmake.in ${PROJECT_BINARY_DIR}/belfry-config.cmake
-	INSTALL_DESTINATION ${package_dir})
+	INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_DATADIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/belfry-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/belfry-config.cmake ${PROJECT_BINARY_DIR}/belfry-config-version.cmake
 	DESTINATION ${package_dir})

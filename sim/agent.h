@@ -58,6 +58,7 @@ struct bf_agent {
 	 */
 	const char *file;
 	uint32_t line;
+	void *mine; /* for who runs code on it (tools/plain/cuda.c); NULL */
 };
 
 /* Creates an agent that starts at the current time. Freed by bf_sim_destroy(). Returns 0 or -ENOMEM. */

@@ -87,6 +87,19 @@ uint32_t bf_sim_cluster_ranks(const struct bf_thread *t)
 	return bf_lane_of(t)->warp->cta->cluster->grid->opts.ctas;
 }
 
+void *bf_sim_cluster_pointer(const struct bf_thread *t, uint32_t a)
+{
+	const struct bf_cta_of *cta = bf_lane_of(t)->warp->cta;
+	const uint32_t offset = bf_shared_offset(a);
+
+	return offset < cta->cluster->grid->opts.shared_bytes ? cta->window + offset : NULL;
+}
+
+uint32_t bf_sim_cluster_alive(const struct bf_thread *t)
+{
+	return ~bf_lane_of(t)->warp->exited;
+}
+
 /* An access outside every window is what hardware answers with a fault. */
 static struct bf_cta_of *access_to(struct bf_cluster_lane *l, uint32_t address, uint32_t len)
 {

@@ -72,6 +72,8 @@ void bf_sim_cluster_cluster_arrive(struct bf_thread *t);
 void bf_sim_cluster_cluster_wait(struct bf_thread *t);
 uint32_t bf_sim_cluster_rank(const struct bf_thread *t);
 uint32_t bf_sim_cluster_ranks(const struct bf_thread *t);
+void *bf_sim_cluster_pointer(const struct bf_thread *t, uint32_t a);
+uint32_t bf_sim_cluster_alive(const struct bf_thread *t);
 
 BF_API_END
 
@@ -108,6 +110,17 @@ static inline uint32_t bf_shared_map(const struct bf_thread *t, uint32_t a, uint
 {
 	(void)t;
 	return (a & ((1u << BF_SHARED_RANK_SHIFT) - 1)) | rank << BF_SHARED_RANK_SHIFT;
+}
+
+/* Of the simulation alone: what stands at `a` as a pointer, for loads and stores through a view; NULL: past the end. */
+static inline void *bf_shared_ptr(const struct bf_thread *t, uint32_t a)
+{
+	return bf_sim_cluster_pointer(t, a);
+}
+/* And the lanes of the warp that have not ended. */
+static inline uint32_t bf_warp_alive(const struct bf_thread *t)
+{
+	return bf_sim_cluster_alive(t);
 }
 
 static inline uint32_t bf_shared_ld32(struct bf_thread *t, uint32_t a)

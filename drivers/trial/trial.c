@@ -93,6 +93,19 @@ int bf_trial_memory(struct bf_trial *t, uint32_t pe, enum bf_placement place, ui
 	return rc ? machine_failed(t, rc, name) : 0;
 }
 
+int bf_trial_keep(struct bf_trial *t, void *object, void (*drop)(void *object))
+{
+	struct bf_trial_kept *k = malloc(sizeof(*k));
+
+	if (!k) {
+		drop(object);
+		return bf_trial_fail(t, -ENOMEM, "no memory to keep an object");
+	}
+	*k = (struct bf_trial_kept){ .next = t->kept, .object = object, .drop = drop };
+	t->kept = k;
+	return 0;
+}
+
 int bf_trial_launch(struct bf_trial *t, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *code, void *arg)
 {
 	const int rc = t->be->launch(t->world, pe, blocks, warps, code, arg);
@@ -202,6 +215,13 @@ static enum bf_trial_verdict run_trial(struct bf_trial *t, struct bf_rules *rule
 	if (t->world) {
 		bf_trial_close_queues(t, v == BF_TRIAL_GOOD || v == BF_TRIAL_WRONG || v == BF_TRIAL_NOT_RUN);
 		t->be->close(t->world);
+	}
+	while (t->kept) {
+		struct bf_trial_kept *k = t->kept;
+
+		t->kept = k->next;
+		k->drop(k->object);
+		free(k);
 	}
 	if (t->spec->state_bytes)
 		free(t->state);

@@ -179,6 +179,12 @@ bool bf_trial_check(struct bf_trial *t, bool good, const char *fmt, ...) BF_PRIN
 /* Whether `bytes` bytes are equal; names the first that is not. */
 bool bf_trial_equal(struct bf_trial *t, const char *what, const void *got, const void *wanted, size_t bytes);
 
+/*
+ * drop(object) is called when the trial ends, whichever way, after the machine is closed. On failure, which is the
+ * trial's reason, at once.
+ */
+int bf_trial_keep(struct bf_trial *t, void *object, void (*drop)(void *object));
+
 /* Zeroed memory of PE `pe` that its devices reach, page-aligned. Freed after verify. */
 int bf_trial_memory(struct bf_trial *t, uint32_t pe, enum bf_placement place, uint64_t bytes, const char *name,
 		    struct bf_memory *out);

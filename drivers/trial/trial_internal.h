@@ -7,6 +7,13 @@
 struct bf_ibgda_host;
 struct bf_nvme_drv_host;
 
+/* What goes with the trial. */
+struct bf_trial_kept {
+	struct bf_trial_kept *next;
+	void *object;
+	void (*drop)(void *object);
+};
+
 /* All that one run depends on. */
 struct bf_trial_choice {
 	const struct bf_trial_spec *spec;
@@ -30,6 +37,7 @@ struct bf_trial {
 	uint32_t grids;                 /* of PTX so far */
 	struct bf_nvme_drv_host **nvme; /* [npes] */
 	uint32_t *nvme_queues;          /* [npes] */
+	struct bf_trial_kept *kept;     /* owned */
 };
 
 /* One run. `records` (may be NULL) gets everything. Always fills in `result`, but for `runs` and `text`. */

@@ -21,6 +21,7 @@
 #include "sim/mem.h"
 #include "sim/sim.h"
 #include "sim/view.h"
+#include "tools/plain/plain_internal.h"
 
 #define HERE __builtin_return_address(0)
 #define WIDEST 16u       /* bytes that a processor stores at a time */
@@ -42,7 +43,7 @@ struct look {
 static _Thread_local struct {
 	struct bf_agent *agent; /* whose these are */
 	enum pending pending;
-	uint8_t *at;
+	uint8_t *at, *real; /* where the compiler's instruction goes, and what is meant: of __shared__ variables */
 	uint32_t len;
 	bool mmio;
 	enum bf_sem sem;
@@ -110,7 +111,7 @@ static void settle(void)
 	if (self.mmio)
 		bf_mmio_store(self.agent, self.at, now, self.len, BF_RELAXED);
 	else
-		store(self.agent, self.at, now, self.len, self.sem);
+		store(self.agent, self.real, now, self.len, self.sem);
 	self.agent->from = NULL;
 }
 
@@ -128,8 +129,9 @@ static struct bf_region *begin(const void *at, uint32_t len)
 		self.calls = 0;
 		forget_looks();
 	}
-	r = bf_space_find_host(a->view->space, at);
-	if (r && (uint64_t)((const uint8_t *)at - r->bytes) + len <= r->size)
+	self.real = a->mine ? belfry_plain_shared(a->mine, at) : (uint8_t *)(uintptr_t)at;
+	r = bf_space_find_host(a->view->space, self.real);
+	if (r && (uint64_t)(self.real - r->bytes) + len <= r->size)
 		return r;
 	if (++self.calls % IDLE_CALLS == 0)
 		bf_agent_delay(a, BF_US);
@@ -193,10 +195,10 @@ static void announce_load(const void *p, uint64_t size, enum bf_sem sem, const v
 		lend(at, len < 8 ? len : 8, LOADED, sem, from);
 		self.mmio = true;
 	} else {
-		load(a, at, seen, len, sem);
-		look_again(a, at, seen, len);
+		load(a, self.real, seen, len, sem);
+		look_again(a, self.real, seen, len);
 		if (self.looks > 2 * LOOKS)
-			load(a, at, seen, len, sem);
+			load(a, self.real, seen, len, sem);
 		if (memcmp(at, seen, len)) {
 			lend(at, len, LOADED, sem, from);
 			memcpy(self.bytes, at, len);
@@ -226,7 +228,7 @@ static void announce_store(void *p, uint64_t size, enum bf_sem sem, const void *
 		const uint32_t room = BF_LINE - (uint32_t)(((uintptr_t)p + i) % BF_LINE);
 		const uint32_t piece = len - i < room ? len - i : room;
 
-		bf_load_peek(self.agent, (uint8_t *)p + i, (uint8_t *)p + i, piece);
+		bf_load_peek(self.agent, self.real + i, (uint8_t *)p + i, piece);
 		i += piece;
 	}
 }
@@ -323,7 +325,7 @@ static void take(const uint8_t *from, uint8_t *piece, uint32_t len, const void *
 		memcpy(piece + i, &value, len - i < 8 ? len - i : 8);
 	}
 	if (r->kind != BF_MEM_MMIO)
-		load(self.agent, from, piece, len, BF_WEAK);
+		load(self.agent, self.real, piece, len, BF_WEAK);
 	self.agent->from = NULL;
 }
 
@@ -340,7 +342,7 @@ static void give(uint8_t *to, const uint8_t *piece, uint32_t len, const void *pc
 	if (r->kind == BF_MEM_MMIO)
 		bf_wc_store(self.agent, to, piece, len);
 	else
-		store(self.agent, to, piece, len, BF_WEAK);
+		store(self.agent, self.real, piece, len, BF_WEAK);
 	self.agent->from = NULL;
 }
 
@@ -371,7 +373,7 @@ void *belfry_plain_memmove(void *to, const void *from, size_t size)
 	return copy(to, from, size, HERE);
 }
 
-void *belfry_plain_memset(void *to, int byte, size_t size)
+static void *set(void *to, int byte, size_t size, const void *pc)
 {
 	uint8_t piece[BF_LINE];
 
@@ -381,9 +383,14 @@ void *belfry_plain_memset(void *to, int byte, size_t size)
 	memset(piece, byte, sizeof(piece));
 	for (size_t done = 0, n; done < size; done += n) {
 		n = size - done < sizeof(piece) ? size - done : sizeof(piece);
-		give((uint8_t *)to + done, piece, (uint32_t)n, HERE);
+		give((uint8_t *)to + done, piece, (uint32_t)n, pc);
 	}
 	return to;
+}
+
+void *belfry_plain_memset(void *to, int byte, size_t size)
+{
+	return set(to, byte, size, HERE);
 }
 
 /* LLVM from 15 on calls these itself. */
@@ -402,7 +409,7 @@ void *__tsan_memmove(void *to, const void *from, size_t size)
 void *__tsan_memset(void *to, int byte, size_t size);
 void *__tsan_memset(void *to, int byte, size_t size)
 {
-	return belfry_plain_memset(to, byte, size);
+	return set(to, byte, size, HERE);
 }
 
 /* ---- atomics; orders are those of C11 as compilers number them ---- */
@@ -462,40 +469,74 @@ static bool elsewhere(const void *p, uint32_t len)
 	return !begin(p, len);
 }
 
-static uint64_t change(void *p, struct change c, int order, const void *from)
+static uint64_t change(const void *p, struct change c, int order, const void *from)
 {
 	uint64_t old = 0;
 
+	belfry_plain_change(p, c.len, apply, &c, &old, sem_of(order), BF_SCOPE_SYS, from);
+	return old;
+}
+
+bool belfry_plain_change(const void *p, uint32_t len, bf_atomic_fn *apply_to, void *arg, void *old, enum bf_sem sem,
+			 enum bf_scope scope, const void *from)
+{
+	if (!begin(p, len))
+		return false;
 	forget_looks();
 	self.agent->from = from;
-	bf_atomic_apply(self.agent, p, c.len, apply, &c, &old, sem_of(order), BF_SCOPE_SYS);
+	bf_atomic_apply(self.agent, self.real, len, apply_to, arg, old, sem, scope);
 	self.agent->from = NULL;
-	return old;
+	return true;
+}
+
+bool belfry_plain_load(const void *p, void *to, uint32_t len, enum bf_sem sem, enum bf_scope scope, const void *from)
+{
+	if (!begin(p, len))
+		return false;
+	self.agent->from = from;
+	bf_load(self.agent, self.real, to, len, sem, scope);
+	look_again(self.agent, self.real, to, len);
+	if (self.looks > 2 * LOOKS)
+		bf_load(self.agent, self.real, to, len, sem, scope);
+	self.agent->from = NULL;
+	return true;
+}
+
+bool belfry_plain_store(void *p, const void *value, uint32_t len, enum bf_sem sem, enum bf_scope scope,
+			const void *from)
+{
+	const struct bf_region *r = begin(p, len);
+
+	if (!r)
+		return false;
+	forget_looks();
+	self.agent->from = from;
+	if (r->kind == BF_MEM_MMIO)
+		bf_mmio_store(self.agent, p, value, len, BF_RELAXED);
+	else
+		bf_store(self.agent, self.real, value, len, sem, scope);
+	self.agent->from = NULL;
+	return true;
+}
+
+void belfry_plain_settle(void)
+{
+	settle();
 }
 
 static uint64_t load_atomic(const void *p, uint32_t len, int order, const void *from)
 {
-	uint8_t bytes[8] = { 0 };
 	uint64_t value = 0;
 
-	self.agent->from = from;
-	load(self.agent, p, bytes, len, order ? BF_ACQUIRE : BF_RELAXED);
-	look_again(self.agent, p, bytes, len);
-	if (self.looks > 2 * LOOKS)
-		load(self.agent, p, bytes, len, order ? BF_ACQUIRE : BF_RELAXED);
-	self.agent->from = NULL;
-	memcpy(&value, bytes, len);
+	belfry_plain_load(p, &value, len, order ? BF_ACQUIRE : BF_RELAXED, BF_SCOPE_SYS, from);
 	return value;
 }
 
 static void store_atomic(void *p, uint64_t value, uint32_t len, int order, const void *from)
 {
-	forget_looks();
-	self.agent->from = from;
-	store(self.agent, p, (const uint8_t *)&value, len, order ? BF_RELEASE : BF_RELAXED);
+	belfry_plain_store(p, &value, len, order ? BF_RELEASE : BF_RELAXED, BF_SCOPE_SYS, from);
 	if (order == __ATOMIC_SEQ_CST)
 		bf_fence(self.agent, BF_SCOPE_SYS);
-	self.agent->from = NULL;
 }
 
 #define CHANGE(bits, name, WHAT)                                                                                       \

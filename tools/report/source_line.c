@@ -87,8 +87,8 @@ static struct file *find_file(struct bf_sources *s, const char *path)
 /* The primitives' own lines say nothing about who called them. */
 static bool is_platform(const char *file)
 {
-	return strstr(file, "drivers/platform/") != NULL || strncmp(file, "sim/", 4) == 0 ||
-	       strstr(file, "/sim/") != NULL;
+	return strstr(file, "drivers/platform/") != NULL || strstr(file, "tools/plain/") != NULL ||
+	       strncmp(file, "sim/", 4) == 0 || strstr(file, "/sim/") != NULL;
 }
 
 static void set(struct bf_source_line *out, const char *file, int line)
