@@ -49,6 +49,13 @@ static _Thread_local struct {
 	enum bf_sem sem;
 	const void *from;
 	uint8_t bytes[LEND_MAX]; /* that memory had */
+	/* The store of a copy, announced before its load: both come before the instructions of either. */
+	struct {
+		uint8_t *at, *real;
+		uint32_t len; /* 0: there is none */
+		const void *from;
+		uint8_t bytes[LEND_MAX];
+	} copied;
 	struct look look[LOOKS];
 	uint32_t nlooks, looks, calls;
 	uint64_t nap_ps;
@@ -58,6 +65,18 @@ static void forget_looks(void)
 {
 	self.nlooks = self.looks = 0;
 	self.nap_ps = LEAST_NAP;
+}
+
+/* What the thread would find there. */
+static void peek(const uint8_t *from, uint8_t *to, uint32_t len)
+{
+	for (uint32_t i = 0; i < len;) {
+		const uint32_t room = BF_LINE - (uint32_t)(((uintptr_t)from + i) % BF_LINE);
+		const uint32_t piece = len - i < room ? len - i : room;
+
+		bf_load_peek(self.agent, from + i, to + i, piece);
+		i += piece;
+	}
 }
 
 static void open_page(const void *at, int prot)
@@ -92,7 +111,7 @@ static void load(struct bf_agent *a, const uint8_t *from, uint8_t *to, uint32_t 
 }
 
 /* The access that was announced last has been made. */
-static void settle(void)
+static void settle_last(void)
 {
 	const enum pending was = self.pending;
 	uint8_t now[LEND_MAX];
@@ -115,13 +134,67 @@ static void settle(void)
 	self.agent->from = NULL;
 }
 
+/* And the store of the copy that it was the load of. */
+static void settle(void)
+{
+	const uint32_t len = self.copied.len;
+	uint8_t now[LEND_MAX];
+
+	settle_last();
+	if (!len)
+		return;
+	self.copied.len = 0;
+	memcpy(now, self.copied.at, len);
+	memcpy(self.copied.at, self.copied.bytes, len);
+	self.agent->from = self.copied.from;
+	store(self.agent, self.copied.real, now, len, BF_WEAK);
+	self.agent->from = NULL;
+}
+
+/* Not memory of the machine: of the program alone. */
+static bool is_own(const struct bf_agent *a, const void *at)
+{
+	return !bf_space_find_host(a->view->space, a->mine ? belfry_plain_shared(a->mine, at) : at);
+}
+
+/*
+ * A load is announced while a store is pending. Of a structure that is copied both are announced, the store first, and
+ * then the instructions follow: true when it may be so, and the store has been put aside, or stays pending behind a
+ * load of the thread's own memory, which needs nothing (`*done`). A store of the same bytes that has been made already
+ * may be taken for one: it then settles a little later.
+ */
+static bool is_copy(const void *p, uint32_t len, bool *done)
+{
+	const struct bf_agent *a = bf_agent_here();
+	uint8_t before[LEND_MAX];
+
+	*done = false;
+	if (self.pending != STORED || self.mmio || self.sem != BF_WEAK || self.copied.len || !a || a != self.agent)
+		return false;
+	if (is_own(a, p)) {
+		*done = (self.calls + 1) % IDLE_CALLS != 0;
+		self.calls += *done;
+		return *done;
+	}
+	peek(self.real, before, self.len);
+	if (len != self.len || len < WIDEST || memcmp(before, self.at, len))
+		return false;
+	self.pending = NOTHING;
+	self.copied.at = self.at;
+	self.copied.real = self.real;
+	self.copied.len = len;
+	self.copied.from = self.from;
+	memcpy(self.copied.bytes, self.bytes, len);
+	memcpy(self.at, self.bytes, len);
+	return true;
+}
+
 /* The region that an access of the calling agent touches; NULL: none, or nobody runs. */
-static struct bf_region *begin(const void *at, uint32_t len)
+static struct bf_region *touched(const void *at, uint32_t len)
 {
 	struct bf_agent *a = bf_agent_here();
 	struct bf_region *r;
 
-	settle();
 	if (!a || !a->view || !a->view->space)
 		return NULL;
 	if (a != self.agent) {
@@ -138,6 +211,11 @@ static struct bf_region *begin(const void *at, uint32_t len)
 	return NULL;
 }
 
+static struct bf_region *begin(const void *at, uint32_t len)
+{
+	settle();
+	return touched(at, len);
+}
 /* Sleeps when all that the loop looks at was seen before and is the same: until one of its lines changes, or a while.
  */
 static void look_again(struct bf_agent *a, const void *at, const uint8_t *bytes, uint32_t len)
@@ -181,12 +259,15 @@ static void announce_load(const void *p, uint64_t size, enum bf_sem sem, const v
 {
 	uint8_t *at = (uint8_t *)(uintptr_t)p, seen[LEND_MAX];
 	const uint32_t len = size < LEND_MAX ? (uint32_t)size : LEND_MAX;
-	const struct bf_region *r = begin(p, len);
-	struct bf_agent *a = self.agent;
+	const struct bf_region *r;
+	struct bf_agent *a;
 	uint64_t value;
+	bool done;
 
+	r = is_copy(p, len, &done) ? (done ? NULL : touched(p, len)) : begin(p, len);
 	if (!r)
 		return;
+	a = self.agent;
 	a->from = from;
 	if (r->kind == BF_MEM_MMIO) {
 		value = bf_mmio_read(a, p, len < 8 ? len : 8);
@@ -224,13 +305,7 @@ static void announce_store(void *p, uint64_t size, enum bf_sem sem, const void *
 	}
 	memcpy(self.bytes, p, len);
 	/* A load that is part of the same statement is not always announced: it finds what the thread may see. */
-	for (uint32_t i = 0; i < len;) {
-		const uint32_t room = BF_LINE - (uint32_t)(((uintptr_t)p + i) % BF_LINE);
-		const uint32_t piece = len - i < room ? len - i : room;
-
-		bf_load_peek(self.agent, self.real + i, (uint8_t *)p + i, piece);
-		i += piece;
-	}
+	peek(self.real, p, len);
 }
 
 #define ACCESS(name, bytes)                                                                                            \
