@@ -49,6 +49,7 @@ BF_DEVICE int bf_gin_poll_one_at(struct bf_thread *t, const struct bf_gin_state 
 	if ((tail & 0xff) >> 4 == BF_MLX5_CQE_REQ_ERR) {
 		const uint32_t syndrome = bf_htobe32(bf_ld_relaxed32(t, cqe + 52, BF_AT_SYS)) & 0xff;
 
+		(void)syndrome; /* where there are no records */
 		BF_DRIVER_RECORD(t, ibgda_poll, .wanted = i + 1, .done = i, .qpn = qp->sq_num, .syndrome = syndrome);
 		return BF_GIN_ERROR;
 	}

@@ -73,6 +73,12 @@ struct bf_gin_job {
 	struct bf_gin_layout at;
 };
 
+/* An entry that the CPU has posted for a descriptor. */
+struct bf_gin_posted {
+	uint64_t ticket, counter; /* of the last entry; offset of a word to add to, 0: none */
+	uint32_t lost;            /* taken and not posted */
+};
+
 /* What a thread of the CPU rings for: argument of the proxy kernel. */
 struct bf_gin_proxy {
 	struct bf_gin_state *state;
@@ -83,12 +89,9 @@ struct bf_gin_proxy {
 	uint32_t *told;   /* [count], of the proxy itself */
 	/* Of BF_GIN_GFD: the state with which the CPU posts, and for each queue pair what it has posted. */
 	struct bf_gin_state *posts;
-	struct bf_gin_posted {
-		uint64_t ticket, counter; /* of the last entry; offset of a word to add to, 0: none */
-		uint32_t lost;            /* taken and not posted */
-	} * posted;                       /* [count * size] */
-	uint64_t *head, *tail;            /* [count]: done, taken */
-	uint32_t queues;                  /* count of those */
+	struct bf_gin_posted *posted; /* [count * size] */
+	uint64_t *head, *tail;        /* [count]: done, taken */
+	uint32_t queues;              /* count of those */
 };
 
 struct bf_gin_kernels {

@@ -201,7 +201,11 @@ BF_DEVICE uint64_t bf_shfl64(struct bf_thread *t, uint32_t mask, uint64_t v, uin
 }
 BF_DEVICE uint32_t bf_ballot(struct bf_thread *, uint32_t mask, int predicate)
 {
+#if __has_builtin(__builtin_amdgcn_ballot_w32)
 	return (uint32_t)__builtin_amdgcn_ballot_w32(predicate != 0) & mask;
+#else /* clang 14; 33 is LLVM's "not equal" */
+	return (uint32_t)__builtin_amdgcn_uicmp((uint32_t)(predicate != 0), 0u, 33) & mask;
+#endif
 }
 BF_DEVICE uint32_t bf_match64(struct bf_thread *t, uint32_t mask, uint64_t v)
 {

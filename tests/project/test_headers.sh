@@ -42,7 +42,7 @@ command -v "${CXX:-c++}" >/dev/null || have_cxx=false
 for header in $(find sim models traces drivers -name '*.h' ! -name '*_internal.h' | LC_ALL=C sort); do
 	case $header in
 	drivers/platform/platform_cuda.h | drivers/platform/platform_hip.h | drivers/platform/platform_mbarrier_cuda.h)
-		continue # need their vendors' compilers; test_cuda_compile.sh takes NVIDIA's
+		continue # need their vendors' compilers; test_cuda_compile.sh and test_hip_compile.sh take those
 		;;
 	drivers/mbarrier/barrier.h | drivers/mbarrier/pipeline.h | \
 		drivers/mbarrier/order.h | drivers/mbarrier/ampere.h)
