@@ -124,6 +124,16 @@ struct bf_sink {
 	bf_take_fn *const *take;
 };
 
+/* A declare_actor() for sinks that do not care whose a record is. */
+static inline int bf_sink_ignore_actor(struct bf_sink *s, uint32_t actor, const char *kind, const char *name)
+{
+	(void)s;
+	(void)actor;
+	(void)kind;
+	(void)name;
+	return 0;
+}
+
 /* Fields belong to record.c except `mask`, which probes read. */
 struct bf_stream {
 	uint32_t mask; /* BF_CLASS_* that are wanted; 0 = off */

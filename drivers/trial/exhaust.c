@@ -150,15 +150,6 @@ static int print_record(struct bf_sink *s, const struct bf_rec_schema *schema, c
 	return 0;
 }
 
-static int ignore_actor(struct bf_sink *s, uint32_t actor, const char *kind, const char *name)
-{
-	(void)s;
-	(void)actor;
-	(void)kind;
-	(void)name;
-	return 0;
-}
-
 static void take_delays(struct exhaust *x, uint32_t node)
 {
 	x->nlate = 0;
@@ -407,7 +398,7 @@ int bf_exhaust(const struct bf_exhaust_opts *opts, const void *w, void *result, 
 {
 	const struct bf_search_family *f = opts->family;
 	struct exhaust x = { .chooser = { .choose = choose, .noticed = noticed },
-			     .sink = { .declare_actor = ignore_actor, .take = x.take },
+			     .sink = { .declare_actor = bf_sink_ignore_actor, .take = x.take },
 			     .opts = opts,
 			     .out = out };
 	struct bf_chooser *chooser = &x.chooser;

@@ -46,19 +46,19 @@ static void begin(struct cast *x, const struct bf_rules_opts *opts)
 	x->link = story_actor(&x->s, "link", "nic0.pcie");
 }
 
-static void store(struct cast *x, uint32_t who, uint64_t va, enum bf_sem sem, enum bf_scope scope)
+static void store(struct cast *x, uint32_t who, uint64_t va, uint16_t sem, uint16_t scope)
 {
 	const uint8_t bytes[8] = { 1 };
 
 	STORY_TAIL(&x->s, store, who, bytes, 8, .va = va, .seq = ++x->s.seq, .len = 8, .sem = sem, .scope = scope);
 }
 
-static void load(struct cast *x, uint32_t who, uint64_t va, enum bf_sem sem)
+static void load(struct cast *x, uint32_t who, uint64_t va, uint16_t sem)
 {
 	STORY(&x->s, load, who, .va = va, .value = x->s.now, .len = 8, .sem = sem, .scope = BF_SCOPE_GPU);
 }
 
-static void ring(struct cast *x, uint32_t who, enum bf_sem sem)
+static void ring(struct cast *x, uint32_t who, uint32_t sem)
 {
 	uint8_t bytes[8];
 

@@ -61,12 +61,6 @@ static int declare_type(struct bf_sink *s, const struct bf_rec_schema *type)
 	return 0;
 }
 
-static int declare_actor(struct bf_sink *s, uint32_t actor, const char *kind, const char *name)
-{
-	(void)s, (void)actor, (void)kind, (void)name;
-	return 0;
-}
-
 static void take_device(struct coverage *c, const struct bf_device_record *e)
 {
 	const struct bf_fill_row *fill = c->fill[e->type->id], *size = c->size[e->type->id];
@@ -185,7 +179,7 @@ int bf_coverage_print(const struct bf_family *f, const struct bf_search *s, cons
 
 	if (!rc) {
 		c->sink = (struct bf_sink){ .declare_type = declare_type,
-					    .declare_actor = declare_actor,
+					    .declare_actor = bf_sink_ignore_actor,
 					    .write = write_records };
 		memcpy(mine, w, f->search.choice_bytes);
 		rc = run(c, s, f, mine, rules, err);

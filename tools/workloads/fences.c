@@ -215,22 +215,13 @@ static int take_atomic(struct bf_sink *s, const struct bf_rec_schema *schema, co
 	return 0;
 }
 
-static int ignore_actor(struct bf_sink *s, uint32_t actor, const char *kind, const char *name)
-{
-	(void)s;
-	(void)actor;
-	(void)kind;
-	(void)name;
-	return 0;
-}
-
 static int find_places(struct fences *x, struct bf_error *err)
 {
 	const struct bf_search_part *seed = &x->f->search.seed;
 	const uint64_t first = bf_member_get(x->w, seed->offset, seed->size);
 	int rc = 0;
 
-	x->sink = (struct bf_sink){ .declare_actor = ignore_actor, .take = x->take };
+	x->sink = (struct bf_sink){ .declare_actor = bf_sink_ignore_actor, .take = x->take };
 	x->take[BF_REC_ID_image] = take_image;
 	x->take[BF_REC_ID_where] = take_where;
 	x->take[BF_REC_ID_fence] = take_fence;
