@@ -61,7 +61,7 @@ printf 'a [0] . 1.1: nvme_sq: nvme0: qid=1, head=1, tail=1\na [0] . 1.2: nvme_sq
 is 2 'line 2, column 42: a number must stand here' "$BELFRY" import ftrace "$work/bad" -o "$work/bad.bft"
 is 2 'the 1 event in front of it is in' "$BELFRY" import ftrace "$work/bad" -o "$work/bad.bft"
 is 2 'there is no event of an NVMe driver in it' "$BELFRY" import ftrace /dev/null -o "$work/x.bft"
-is 2 '--life is for captures of mlx5 queues' "$BELFRY" replay "$work/t1.txt" --life 1:2
+is 2 '--life is for replays of mlx5-capture' "$BELFRY" replay "$work/t1.txt" --life 1:2
 is 2 'no NVMe profile' "$BELFRY" replay "$work/t1.txt" --profile cx7
 printf '{"kind":"smart","source":"x","text":"temperature : warm"}\n' >"$work/bad"
 is 1 'MISMATCH' "$BELFRY" check nvme "$work/bad"

@@ -165,8 +165,10 @@ static void tell(const struct coverage *c, const struct bf_family *f, const void
 	else if (full && !c->faults)
 		printf(" no fault of the plan came up;");
 	printf(" other sizes and shapes than these\n");
-	if (could)
-		printf("good by luck: %s: %s\n", could->rule->id, could->text);
+	if (could) {
+		printf("good by luck: %s\n  ", could->rule->id);
+		bf_cli_wrap(stdout, could->text, 2, 2);
+	}
 }
 
 int bf_coverage_print(const struct bf_family *f, const struct bf_search *s, const void *w, struct bf_error *err)
