@@ -72,10 +72,9 @@ int read_setup(struct bf_trial *t, void *state)
 	if (rc)
 		return rc;
 	memset(r->buffer.ptr, 0xee, r->buffer.size);
-	const nvme_queue q = { r->hw.sq, r->hw.cq,	r->hw.sq_tail,	    r->hw.cq_head,
+	const nvme_queue q = { r->hw.sq,      r->hw.cq,   r->hw.sq_tail,    r->hw.cq_head,
 			       r->hw.entries, r->hw.nsid, r->hw.block_bytes };
-	return belfry::launch(t, 0, 1, 32, 0, read, q, r->buffer.va, r->rounds,
-			      static_cast<uint32_t *>(r->errors.ptr));
+	return belfry::launch(t, 0, 1, 32, 0, read, q, r->buffer.va, r->rounds, static_cast<uint32_t *>(r->errors.ptr));
 }
 
 int read_verify(struct bf_trial *t, void *state)
