@@ -361,7 +361,8 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 	w->stuck = true;
 	rc = start_grids(w);
 	if (rc)
-		return bf_fail(w->m.err, rc, "cannot start the grid: %s", sim->error.text);
+		return bf_fail(w->m.err, rc, "cannot start the grid: %s",
+			       sim->error.code ? sim->error.text : strerror(-rc));
 	rc = run_all(w, w->m.limit_ps == BF_NEVER ? BF_NEVER : began + w->m.limit_ps, &end);
 	if (rc)
 		return rc;

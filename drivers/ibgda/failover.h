@@ -223,7 +223,14 @@ BF_DEVICE uint64_t bf_ibgda_seal(struct bf_thread *t, struct bf_ibgda_qp *qp)
 	return bf_atomic_add64(t, &qp->mvars.resv_head, BF_IBGDA_SEALED, BF_AT_SYS);
 }
 
-/* Opens a closed queue on which nothing was given up. */
+/* Nobody who gave up slots of a closed queue is left: it may be opened with counters that know of none. */
+BF_DEVICE void bf_ibgda_forget_given_up(struct bf_thread *t, struct bf_ibgda_qp *qp)
+{
+	bf_st_relaxed64(t, &qp->mvars.abandoned, 0, BF_AT_SYS);
+	bf_st_relaxed64(t, &qp->mvars.given_up, 0, BF_AT_SYS);
+}
+
+/* Opens a closed queue. What was given up on it has been forgotten. */
 BF_DEVICE void bf_ibgda_unseal(struct bf_thread *t, struct bf_ibgda_qp *qp)
 {
 	struct bf_ibgda_mvars *mv = &qp->mvars;
@@ -361,8 +368,7 @@ BF_DEVICE void bf_ibgda_reopen(struct bf_thread *t, struct bf_ibgda_qp *qp)
 	bf_st_relaxed64(t, &mv->prod_idx, begin, BF_AT_SYS);
 	bf_st_relaxed64(t, &mv->get_tail, begin, BF_AT_SYS);
 	bf_st_relaxed64(t, &mv->get_head, begin, BF_AT_SYS);
-	bf_st_relaxed64(t, &mv->abandoned, 0, BF_AT_SYS);
-	bf_st_relaxed64(t, &mv->given_up, 0, BF_AT_SYS);
+	bf_ibgda_forget_given_up(t, qp);
 	bf_st_release64(t, &mv->ready_head, begin, BF_AT_SYS);
 }
 
@@ -383,6 +389,9 @@ BF_DEVICE int bf_ibgda_fail_back(struct bf_thread *t, const struct bf_ibgda_stat
 		return BF_IBGDA_MOVED;
 	ready = bf_ibgda_seal(t, from);
 	bf_ibgda_await_posters(t, state, from, ready);
+	/* Those who waited for room in the ring gave up, as the doorbell that they need may be left to us. */
+	bf_ibgda_forget_given_up(t, from);
+	bf_fence_sys(t);
 	ready = bf_ld_acquire64(t, &from->mvars.ready_head, BF_AT_SYS);
 	/* The last one to publish saw a reservation behind him, ours, and left the doorbell to it. */
 	if (state->use_async_postsend)

@@ -3,6 +3,8 @@
 # if nothing were missing, or with exit code 2 and a text: no signal, no verdict without what it would need, no file that
 # says less and ends well.
 #
+# Of a run that shuts a device down, each of the last requests fails once: few enough that steps go past them.
+#
 #	BELFRY=build/release/tools/belfry tests/tools/test_no_memory.sh [REQUESTS_OF_EACH_COMMAND]
 set -eu
 samples=${1-24}
@@ -55,6 +57,16 @@ command() {
 	echo "belfry $*: $requests requests"
 }
 
+# last N WORD...: command() came before with the same words, and each of its last N requests fails.
+last() {
+	n=$((requests - $1))
+	shift
+	while [ "$n" -le "$requests" ]; do
+		one "$n" "$@"
+		n=$((n + 1))
+	done
+}
+
 # run NAME WORD...: how it ended; what it says is under NAME.
 run() {
 	as=$1
@@ -88,6 +100,7 @@ command 0 run ibgda-put --messages 4 --lint
 command 0 run ibgda-amo --messages 4 --json
 command 0 run ibgda-put --pes 3 --messages 2 --trace made.bft
 command 0 run nvme-write --lint
+last 48 run nvme-write --lint
 command 0 run sdma-copy --lint
 command 0 run mbarrier-pipeline --lint
 command 1 explore ibgda-put --bug no-dbrec-fence --orderings adversarial --seeds 4

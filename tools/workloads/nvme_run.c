@@ -101,7 +101,19 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 	return rc;
 }
 
-/* A controller that does not come up is a result; one that cannot do what was asked for is the caller's mistake. */
+/*
+ * What the host's side returned. A controller that does not come up, or does not shut down, is a result. One that
+ * cannot do what was asked for is the caller's mistake, and without memory there is no result.
+ */
+static int take_host(struct arena *a, int rc, const struct bf_error *err)
+{
+	if (rc != -EIO && rc != -ETIMEDOUT)
+		return rc;
+	a->out->base.verdict = BF_NVME_WORK_RUN_NOT_READY;
+	a->out->bring_up = *err;
+	return 0;
+}
+
 static int open_host(struct arena *a, struct bf_error *err)
 {
 	const struct bf_nvme_workload *w = a->w;
@@ -117,13 +129,8 @@ static int open_host(struct arena *a, struct bf_error *err)
 		.dbbuf = w->dbbuf,
 		.timeout_ns = w->timeout_ps / BF_NS,
 	};
-	int rc = bf_nvme_drv_host_open(w->backend, a->world, 0, &opts, err, &a->host);
 
-	if (rc != -EIO && rc != -ETIMEDOUT)
-		return rc;
-	a->out->base.verdict = BF_NVME_WORK_RUN_NOT_READY;
-	a->out->bring_up = *err;
-	return 0;
+	return take_host(a, bf_nvme_drv_host_open(w->backend, a->world, 0, &opts, err, &a->host), err);
 }
 
 /* The bytes of --file, which tell how many commands each thread has. */
@@ -509,20 +516,14 @@ static int take_counts(struct arena *a, struct bf_error *err)
 }
 
 /* A run that ended well leaves a controller that can be shut down, and that is part of it. */
-static void close_host(struct arena *a, const struct bf_error *err)
+static int close_host(struct arena *a, const struct bf_error *err)
 {
-	int rc = 0;
-
 	if (!a->host)
-		return;
-	if (a->out->base.verdict != BF_NVME_WORK_RUN_GOOD)
-		bf_nvme_drv_host_abandon(a->host);
-	else
-		rc = bf_nvme_drv_host_close(a->host);
-	if (rc) {
-		a->out->base.verdict = BF_NVME_WORK_RUN_NOT_READY;
-		a->out->bring_up = *err;
-	}
+		return 0;
+	if (a->out->base.verdict == BF_NVME_WORK_RUN_GOOD)
+		return take_host(a, bf_nvme_drv_host_close(a->host), err);
+	bf_nvme_drv_host_abandon(a->host);
+	return 0;
 }
 
 /* The records of all that was run, not of the work alone. */
@@ -574,7 +575,7 @@ int bf_nvme_workload_run(const void *choices, struct bf_sink *sink, void *result
 			rc = take_counts(&a, err);
 	}
 	if (rc == 0)
-		close_host(&a, err);
+		rc = close_host(&a, err);
 	else if (a.host)
 		bf_nvme_drv_host_abandon(a.host);
 	if (rc == 0)
