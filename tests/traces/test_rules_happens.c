@@ -2,11 +2,11 @@
  * What could have come in another order, on records made by hand.
  *
  * A case is a row of steps, each of a letter for who, one for what, and one for where. Threads: a and c are warps of
- * one block, b is of another one, p is a processor, n is the device. Steps of threads: w stores plainly, s with
- * relaxed, r with release and q with release of block scope; l loads with relaxed, k with acquire; t is a relaxed
- * atomic; 0, 1 and 2 are fences of block, GPU and system scope; d rings, D rings with release. Of the device: ! a
- * doorbell arrives, ? it reads, = it writes. Places: x and y are entries, i an index, u and v flags in the GPU's
- * memory; h is in the host's.
+ * one block, e is another lane of a, b is of another block, p is a processor, n is the device. Steps of threads: w
+ * stores plainly, s with relaxed, r with release and q with release of block scope; l loads with relaxed, k with
+ * acquire; t is a relaxed atomic; 0, 1 and 2 are fences of block, GPU and system scope; d rings, D rings with release.
+ * Of the device: ! a doorbell arrives, ? it reads, = it writes. Places: x and y are entries, i an index, u and v flags
+ * in the GPU's memory; h is in the host's.
  */
 #include "sim/bytes.h"
 #include "sim/mem.h"
@@ -26,7 +26,7 @@ static uint64_t place(char c)
 
 struct cast {
 	struct story s;
-	uint32_t a, b, c, p, n, link;
+	uint32_t a, b, c, e, p, n, link;
 	uint64_t rung, arrived;
 };
 
@@ -40,6 +40,7 @@ static void begin(struct cast *x, const struct bf_rules_opts *opts)
 	STORY(&x->s, region, 0, .va = DRAM, .size = 4096, .kind = BF_MEM_DRAM, .id = 2, .name = "host", .space = "pe0");
 	x->a = story_actor(&x->s, "agent", "pe0.b0.w0.l0");
 	x->c = story_actor(&x->s, "agent", "pe0.b0.w1.l7");
+	x->e = story_actor(&x->s, "agent", "pe0.b0.w0.l3");
 	x->b = story_actor(&x->s, "agent", "pe0.b1.w0.l0");
 	x->p = story_actor(&x->s, "agent", "pe0.cpu0");
 	x->n = story_actor(&x->s, "device", "nic0.dma");
@@ -119,7 +120,7 @@ static void thread_does(struct cast *x, uint32_t who, char what, uint64_t va)
 
 static void play(struct cast *x, const char *steps)
 {
-	const uint32_t threads[] = { x->a, x->b, x->c };
+	const uint32_t threads[] = { x->a, x->b, x->c, 0, x->e };
 
 	for (const char *p = steps; *p; p += strspn(p, " ")) {
 		const size_t len = strcspn(p, " ");
@@ -159,6 +160,11 @@ static const struct {
 	{ "awx a1 asi a1 ad n! awy asi a1 ad n?i n! n?i n?y", "ORDER-INDEX",
 	  "A fence of GPU scope between the two stores" },
 	{ "awx a1 asi a1 ad n! awy a1 asi a1 ad n?i n! n?i n?y", NULL, NULL },
+	/* A release orders what came before it. */
+	{ "awx a1 asi a1 ad n! awy ari a1 ad n?i n! n?i n?y", NULL, NULL },
+	{ "awx a1 asi a1 ad n! awy aqi a1 ad n?i n! n?i n?y", "ORDER-INDEX", "between the two stores" },
+	/* e, another lane of a's warp, announces its own entry, and a's is still to come. */
+	{ "awx a1 asi a1 ad n! awy esi n?i a1 asj ad n! n?y", NULL, NULL },
 	/* The earlier doorbell is known to be served. */
 	{ "awx a1 asi a1 ad n! n?i n?x n=v alv awy asi a1 ad n! n?i n?y", NULL, NULL },
 	/* The index was read for the doorbell before: it orders by itself. */
@@ -175,6 +181,16 @@ static const struct {
 	{ "awx aru bku brv ckv c1 cd n! n?x", NULL, NULL },
 	/* What was released further than the ringer needs is there when he has acquired it. */
 	{ "awx aru bku bd n! n?x", NULL, NULL },
+	/* A processor rings: what lies in the GPU's memory lies there before what the thread stores later. */
+	{ "awx a1 asu pku pd n! n?x", NULL, NULL },
+	{ "awx a1 ash plh p0 pd n! n?x", NULL, NULL },
+	{ "awx aru plu pD n! n?x", NULL, NULL },
+	{ "awx a1 asu pku ptv pkv pd n! n?x", NULL, NULL },
+	{ "awx a1 atu ptu ptu p0 pd n! n?x", NULL, NULL },
+	{ "awx asu a1 pku pd n! n?x", "ORDER-DEVICE-READ", "the doorbell was rung by pe0.cpu0" },
+	{ "awx a0 asu pku pd n! n?x", "ORDER-DEVICE-READ", "has block scope" },
+	{ "awx a1 asu plu pd n! n?x", "ORDER-DEVICE-READ", "the doorbell was rung by pe0.cpu0" },
+	{ "awh a1 asu pku pd n! n?h", "ORDER-DEVICE-READ", "has GPU scope, and a fence of system scope" },
 	/* Flags. */
 	{ "awu blu", "ORDER-WEAK-FLAG", "pe0.b0.w0 stored 8 bytes" },
 	{ "asu blu", NULL, NULL },

@@ -334,20 +334,23 @@ static bool in_vram(const struct bf_order *o, uint64_t va)
 /* ---- what threads do ---- */
 
 static void stored(struct bf_order *o, struct bf_order_thread *t, const struct bf_seen *e, uint64_t va, uint64_t len,
-		   uint64_t sem)
+		   uint64_t sem, enum bf_scope scope)
 {
-	const struct bf_order_store s = { .thread = number_of(o, t) + 1,
-					  .count = ++t->stores,
-					  .fenced = { bf_order_at(&t->released[0], number_of(o, t)),
-						      bf_order_at(&t->released[1], number_of(o, t)),
-						      bf_order_at(&t->released[2], number_of(o, t)) },
-					  .sem = (uint16_t)sem,
-					  .len = (uint8_t)len,
-					  .pending = o->under_way || t->served < o->wanted,
-					  .va = va,
-					  .at_ps = e->time_ps,
-					  .record = e->number };
+	struct bf_order_store s = { .thread = number_of(o, t) + 1,
+				    .count = ++t->stores,
+				    .lane = e->actor,
+				    .fenced = { bf_order_at(&t->released[0], number_of(o, t)),
+						bf_order_at(&t->released[1], number_of(o, t)),
+						bf_order_at(&t->released[2], number_of(o, t)) },
+				    .sem = (uint16_t)sem,
+				    .len = (uint8_t)len,
+				    .pending = o->under_way || t->served < o->wanted,
+				    .va = va,
+				    .at_ps = e->time_ps,
+				    .record = e->number };
 
+	for (uint32_t level = 0; sem >= BF_RELEASE && level <= (uint32_t)scope; level++)
+		s.fenced[level] = s.count - 1;
 	t->stirred = true;
 	if (!bf_order_set(&t->knows, s.thread - 1, s.count) ||
 	    (o->barriers && t->block && !bf_order_set(&o->blocks[t->block - 1].clock, s.thread - 1, s.count)))
@@ -374,7 +377,8 @@ static void narrow(struct bf_order *o, struct place *p, const struct bf_order_th
 {
 	const enum bf_scope between = scope_between(p, t);
 
-	if (between == BF_SCOPE_SYS)
+	/* A processor sees, and leaves as it is, what lies in GPUs' memory. */
+	if (between == BF_SCOPE_SYS && p->block && t->block)
 		become(o, &p->clock[BF_SCOPE_GPU], &p->clock[BF_SCOPE_SYS]);
 	if (between != BF_SCOPE_CTA)
 		become(o, &p->clock[BF_SCOPE_CTA], &p->clock[BF_SCOPE_GPU]);
@@ -393,6 +397,8 @@ static void hand_on(struct bf_order *o, struct bf_order_thread *t, uint64_t va, 
 	p->served = p->served > t->served ? p->served : t->served;
 	for (uint32_t level = 0; level <= (uint32_t)scope; level++)
 		join(o, &p->clock[level], release ? &t->knows : &t->released[level]);
+	if (release && !t->block)
+		join(o, &p->clock[BF_SCOPE_GPU], &t->in_gpus);
 }
 
 /* The last store to the word at `va`; NULL: none is known. */
@@ -417,6 +423,10 @@ static void learn(struct bf_order *o, struct bf_order_thread *t, uint64_t va, en
 	if (!p)
 		return;
 	t->served = t->served > p->served ? t->served : p->served;
+	if (!t->block)
+		join(o, &t->in_gpus, &p->clock[BF_SCOPE_GPU]);
+	if (!t->block && acquire)
+		join(o, &t->released[BF_SCOPE_GPU], &p->clock[BF_SCOPE_GPU]);
 	between = scope_between(p, t);
 	if (scope < between)
 		return;
@@ -435,7 +445,7 @@ static void on_store(struct bf_rules *r, struct bf_order *o, const struct bf_see
 		return;
 	if (e->store.sem != BF_WEAK)
 		hand_on(o, t, e->store.va, reach(t, e->store.scope), e->store.sem >= BF_RELEASE);
-	stored(o, t, e, e->store.va, e->store.len, e->store.sem);
+	stored(o, t, e, e->store.va, e->store.len, e->store.sem, reach(t, e->store.scope));
 }
 
 /* A poll that sees the same again makes no record: what it has seen since is learned when it matters. */
@@ -486,7 +496,7 @@ static void on_atomic(struct bf_rules *r, struct bf_order *o, const struct bf_se
 	if (e->atomic.op == BF_ATOMIC_CAS && e->atomic.old != e->atomic.compare)
 		return;
 	hand_on(o, t, e->atomic.va, reach(t, e->atomic.scope), release);
-	stored(o, t, e, e->atomic.va, e->atomic.len, BF_RELAXED);
+	stored(o, t, e, e->atomic.va, e->atomic.len, release ? BF_RELEASE : BF_RELAXED, reach(t, e->atomic.scope));
 }
 
 static void on_fence(struct bf_rules *r, struct bf_order *o, const struct bf_seen *e)
@@ -502,6 +512,7 @@ static void on_fence(struct bf_rules *r, struct bf_order *o, const struct bf_see
 		join(o, &o->blocks[t->block - 1].clock, &t->knows);
 	for (uint32_t level = 0; level <= (uint32_t)scope; level++)
 		join(o, &t->released[level], &t->knows);
+	join(o, &t->released[BF_SCOPE_GPU], &t->in_gpus);
 	if (t->stirred || t->fence.scope < scope)
 		t->fence = (struct bf_order_mark){ t->stores, scope, e->time_ps, e->number };
 	t->stirred = false;
@@ -553,6 +564,8 @@ static void posts(struct bf_rules *r, struct bf_order *o, const struct bf_seen *
 	catch_up(o, t);
 	for (uint32_t level = BF_SCOPE_GPU; level < BF_ORDER_LEVELS; level++)
 		become(o, &p->clock[level], release ? &t->knows : &t->released[level]);
+	if (release)
+		join(o, &p->clock[BF_SCOPE_GPU], &t->in_gpus);
 	p->va = va;
 	p->value = e->tail_len >= 8 ? bf_get_le64(e->tail) : e->tail_len >= 4 ? bf_get_le32(e->tail) : 0;
 	p->thread = number_of(o, t);
@@ -606,7 +619,7 @@ static void judge(struct bf_rules *r, struct bf_order *o, const struct bf_order_
 						       : 0;
 	else
 		what = s->sem == BF_WEAK && s->count < t->index.count && s->count > t->index.fenced[level] &&
-			       t->index.pending
+			       s->lane == t->index.lane && t->index.pending
 			   ? BF_ORDER_UNORDERED_INDEX
 			   : 0;
 	if (!what || keeps_order(r, t))
@@ -717,6 +730,7 @@ static void forget(void *facts)
 
 	for (uint32_t i = 0; i < o->nthreads; i++) {
 		free(o->threads[i].knows.at);
+		free(o->threads[i].in_gpus.at);
 		for (uint32_t level = 0; level < BF_ORDER_LEVELS; level++)
 			free(o->threads[i].released[level].at);
 	}

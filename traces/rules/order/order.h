@@ -9,6 +9,10 @@
  * a relaxed load counts as an acquire; a location keeps all that was ever released to it; all devices know what one of
  * them knows.
  *
+ * What a GPU's thread has released at GPU scope lies in that GPU's memory, where devices read, before anything that the
+ * thread stores later. So a processor that sees such a later store may ring for what lies in the GPU's memory, as the
+ * thread itself may, although GPU scope does not hold the processor. For what lies in the host's it may not.
+ *
  * Names of threads tell where they run (drivers/backend): "pe0.b1.w2.l3" is lane 3 of warp 2 of block 1 of a GPU, a
  * name without such a block is a processor's, whose fences all reach the system.
  */
@@ -23,8 +27,10 @@
 /* A store that is the last one to some bytes. */
 struct bf_order_store {
 	uint32_t thread;                  /* its number plus one; 0: nobody's that is known */
+	uint32_t lane;                    /* who of the thread: the actor */
 	uint32_t count;                   /* it was the thread's `count`th */
-	uint32_t fenced[BF_ORDER_LEVELS]; /* of the thread's own stores so many came before a fence of each scope */
+	uint32_t fenced[BF_ORDER_LEVELS]; /* so many of the thread's own came before a fence of each scope, or before
+					     it, a release */
 	uint16_t sem;
 	uint8_t len;
 	bool pending; /* a doorbell of earlier may still be on its way, or its read */
@@ -38,7 +44,8 @@ struct bf_order_thread {
 	uint32_t stores;                                 /* that it has made */
 	struct bf_order_clock knows;                     /* what is ordered before its next access */
 	struct bf_order_clock released[BF_ORDER_LEVELS]; /* before its last fence that reaches that far */
-	uint64_t polled;                                 /* where it has looked last; 0: nowhere */
+	struct bf_order_clock in_gpus; /* a processor's: what lies in GPUs' memory by what it has seen; else empty */
+	uint64_t polled;               /* where it has looked last; 0: nowhere */
 	uint32_t actor;
 	bool stirred;    /* it has stored or learned something since its last fence */
 	uint64_t served; /* so many reads of records by devices it knows of, by their completions */
