@@ -114,19 +114,31 @@ static void ring(struct story *s, uint32_t who, uint32_t index)
 	uint8_t bytes[8] = { 0 };
 
 	bf_put_be32(bytes, index << 8);
+	bf_put_be32(bytes + 4, QPN << 8);
 	bf_record(&s->st, &bf_rec_mmio_store_schema, who, &r, bytes, 8);
 }
 
-static void read_dbrec(struct story *s, uint16_t producer, uint16_t doorbell)
+static void sample_dbrec(struct story *s, uint16_t producer)
 {
 	struct bf_rec_dma_read d = { .va = DBREC, .done_ps = s->now + 500, .len = 8 };
-	struct bf_rec_dbrec r = { .qpn = QPN, .producer = producer, .doorbell = doorbell };
 	uint8_t bytes[8] = { 0 };
 
 	bf_put_be16(bytes + 6, producer);
 	bf_record(&s->st, &bf_rec_dma_read_schema, s->dma, &d, bytes, sizeof(bytes));
 	s->now += 500;
+}
+
+static void tell_dbrec(struct story *s, uint16_t producer, uint16_t doorbell)
+{
+	struct bf_rec_dbrec r = { .qpn = QPN, .producer = producer, .doorbell = doorbell };
+
 	bf_record(&s->st, &bf_rec_dbrec_schema, s->queue, &r, NULL, 0);
+}
+
+static void read_dbrec(struct story *s, uint16_t producer, uint16_t doorbell)
+{
+	sample_dbrec(s, producer);
+	tell_dbrec(s, producer, doorbell);
 }
 
 /* Ends the story and asks for the cause. */
@@ -379,6 +391,39 @@ START_TEST(entries_that_nobody_rang_for)
 }
 END_TEST
 
+/*
+ * An index that was stored long before its place was known, and became visible behind the device's first look (0),
+ * during it (1), or was never stored (2).
+ */
+START_TEST(record_that_was_stored_before_its_place_was_known)
+{
+	struct story s;
+	struct verdict c;
+	uint64_t record = 0;
+
+	begin(&s);
+	if (_i < 2)
+		record = store_dbrec(&s, s.thread, 2);
+	for (uint64_t i = 0; i < 200; i++) {
+		const uint64_t va = 0x10000400000 + i * 8;
+
+		visible(&s, s.other, store(&s, s.other, va, &va, 8), va, 8);
+	}
+	ring(&s, s.thread, 1);
+	s.now = 1000;
+	sample_dbrec(&s, 1);
+	if (_i == 1)
+		visible(&s, s.thread, record, DBREC + 4, 4);
+	tell_dbrec(&s, 1, 1);
+	if (_i == 0)
+		visible(&s, s.thread, record, DBREC + 4, 4);
+	s.now = 3000;
+	read_dbrec(&s, 2, 2);
+	c = end(&s);
+	is(&c, _i < 2 ? "" : "MLX5-ENTRY-UNSEEN");
+}
+END_TEST
+
 START_TEST(index_of_the_last_entry_in_the_record)
 {
 	const struct bf_rec_ibgda_post p = { .from = 65535, .to = 65538, .qpn = QPN, .dbrec = 1 };
@@ -521,6 +566,7 @@ int main(void)
 	tcase_add_test(tc, records_that_crossed);
 	tcase_add_loop_test(tc, record_that_was_given_back, 0, 2);
 	tcase_add_test(tc, entries_that_nobody_rang_for);
+	tcase_add_loop_test(tc, record_that_was_stored_before_its_place_was_known, 0, 3);
 	tcase_add_test(tc, index_of_the_last_entry_in_the_record);
 	tcase_add_test(tc, poll_that_ended_too_early);
 	tcase_add_test(tc, completion_that_nobody_takes);

@@ -49,7 +49,7 @@ static void on_dbrec(struct bf_rule_run *r, const struct bf_seen *e)
 	s->place = place == q->dbrec_read ? place : 0;
 	s->producer = (uint16_t)e->dbrec.producer;
 	/* Who resets a queue pair clears its record by plain stores, as its memory was cleared before the run. */
-	if (!q->rung || !moved || (q->was_reset && !e->dbrec.producer) || q->most.set ||
+	if (!q->rung || !moved || (q->was_reset && !e->dbrec.producer) || q->most.set || q->dbrec_shown ||
 	    e->dbrec.verdict == BF_MLX5_DBREC_FAILED)
 		return;
 	f = bf_rule_find(r, e, e->queue);

@@ -439,7 +439,7 @@ static void note_reset(struct bf_mlx5_queue *q)
 	q->rnr.times = 0;
 	q->error_syndrome = 0;
 	q->done_record = 0;
-	q->dbrec.set = q->most.set = q->after.set = false;
+	q->dbrec.set = q->most.set = q->after.set = q->dbrec_shown = false;
 	if (q->slots)
 		memset(q->slots, 0, q->depth * sizeof(*q->slots));
 }

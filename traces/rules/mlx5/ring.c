@@ -101,6 +101,23 @@ static void note_receive_word(struct bf_mlx5_queue *q, const struct bf_store *s)
 		    (struct bf_mlx5_dbrec_store){ .store = *s, .value = bf_get_be16(s->bytes + 2), .set = true };
 }
 
+/*
+ * A recorded store to `va` has become visible since the device looked last, or stores that did are forgotten. It may
+ * have been made so long before that it is none of the recent ones.
+ */
+static bool shown_since(struct bf_rules *r, const struct bf_mlx5_queue *q, uint64_t va)
+{
+	const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), 127);
+	uint32_t back;
+
+	if (s && s->issued_ps >= q->dbrec.sampled_ps)
+		return true;
+	for (back = 0; (s = bf_stores_shown(bf_rule_stores(r), back)) && s->visible_ps >= q->dbrec.sampled_ps; back++)
+		if (s->va == va)
+			return true;
+	return !s && back >= 64;
+}
+
 /* The record's place is known from now on; what was stored there before is made up for. */
 void bf_mlx5_learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64_t va)
 {
@@ -115,6 +132,7 @@ void bf_mlx5_learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64
 		else if (s && s->len == 4 && s->va == va + 4 * BF_MLX5_DBR_RCV)
 			note_receive_word(q, s);
 	}
+	q->dbrec_shown |= shown_since(r, q, va + 4 * BF_MLX5_DBR_SND);
 }
 
 /* The driver says that it has stored record and doorbell: the store tells where the record lies. */
@@ -221,6 +239,7 @@ void bf_mlx5_note_visible(struct bf_rules *r, const struct bf_seen *e)
 	if (!s)
 		return;
 	bf_rule_notice(r, BF_MLX5_TO_DBREC);
+	q->dbrec_shown = true;
 	show_dbrec_store(&q->after, s);
 	show_dbrec_store(&q->most, s);
 }
