@@ -318,6 +318,10 @@ BF_DEVICE int bf_gin_flush(struct bf_thread *t, const struct bf_gin_state *s, ui
 	} else if (!(s->bugs & BF_GIN_BUG_FLUSH_NO_RING) && upto) {
 		while (bf_ld_relaxed64(t, &qp->sq_ready_index, BF_AT_GPU) < upto)
 			bf_spin(t, &qp->sq_ready_index, "slots of the QP to be published");
+		/* They may be another thread's, and neither a lock nor a fence comes before the ring. */
+		if (bf_gin_sharing(s) == BF_GIN_GPU &&
+		    (qp->nic_handler == BF_GIN_PROXY || qp->nic_handler == BF_GIN_NO_RECORD))
+			bf_fence_gpu(t);
 		bf_gin_submit(t, s, qp, upto);
 	}
 	if (!upto)

@@ -60,6 +60,9 @@ gin-get --pes 3 --warps 2 --contexts 2 --handler bf
 gin-signal --pes 3 --contexts 2 --warps 2 --messages 12
 gin-counter --pes 3 --messages 12
 gin-counter --messages 40 --depth 16
+gin-put --warps 2 --handler proxy
+gin-put --warps 2 --handler no-record --profile cx8
+gin-counter --messages 40 --depth 16 --handler proxy
 gin-barrier --pes 3 --handler no-record --profile cx8
 gin-exchange --pes 3 --warps 2
 gin-hybrid --pes 4 --warps 4 --batch 4

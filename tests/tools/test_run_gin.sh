@@ -23,6 +23,13 @@ for handler in db no-record bf proxy gfd; do
 			fail "gin-$work, $handler"
 	done
 done
+# A flush announces what others have published, with a fence of its own where no lock is taken.
+for handler in proxy no-record; do
+	for seed in 7 8 9 10; do
+		"$BELFRY" run gin-put --handler $handler --profile cx8 --warps 2 --seed $seed --lint >out 2>&1 &&
+			! grep -q 'ORDER-' out || fail "a flush with $handler: $(cat out)"
+	done
+done
 # Row 25 of the inventory: the CPU's thread takes what a slot holds last. It rings fewer times than there were posts, twice
 # for each index that it takes, and the last index is among them.
 "$BELFRY" run gin-put --handler proxy --messages 200 --warps 4 --trace row25.bft | grep -q '^good' || fail "row 25"
