@@ -15,8 +15,8 @@
  *
  * What is as on a GPU: scopes of fences and atomics, volatile as relaxed accesses of system scope, __shared__ variables
  * of each block, block and warp barriers, shuffles and votes. What is not: __device__ and __constant__ variables are
- *the program's own, which no device reaches and no order applies to; lanes do not run in lock step, so __activemask()
- *has all that have not ended; clock64() and %globaltimer count nanoseconds.
+ * the program's own, which no device reaches and no order applies to; lanes do not run in lock step, so __activemask()
+ * has all that have not ended; clock64() and %globaltimer count nanoseconds.
  *
  * docs/cuda-source.md shows all of it.
  */
