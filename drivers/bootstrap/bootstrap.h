@@ -16,6 +16,7 @@
 #ifndef BELFRY_DRIVERS_BOOTSTRAP_BOOTSTRAP_H
 #define BELFRY_DRIVERS_BOOTSTRAP_BOOTSTRAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,6 +71,9 @@ struct bf_boot {
  * this build or machine lacks what it takes. For bf_boot_close().
  */
 int bf_boot_env_open(const char *kind, struct bf_error *err, struct bf_boot **out);
+
+/* Whether Open MPI's mpirun started this process, or another launcher that speaks PMIx or PMI. */
+bool bf_boot_under_mpirun(void);
 
 /* How many processes were started together with this one, as their launcher's variables say; 1: none. */
 uint32_t bf_boot_env_ranks(void);

@@ -1,6 +1,5 @@
 /* Which processes were started together with this one. */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,8 +33,7 @@ static int open_socket(struct bf_error *err, struct bf_boot **out)
 	return bf_boot_socket_open(&o, err, out);
 }
 
-/* Open MPI's mpirun, or another launcher that speaks PMIx or PMI. */
-static bool under_mpirun(void)
+bool bf_boot_under_mpirun(void)
 {
 	return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK") || getenv("PMI_RANK");
 }
@@ -47,7 +45,7 @@ int bf_boot_env_open(const char *kind, struct bf_error *err, struct bf_boot **ou
 	*out = NULL;
 	if (!strcmp(kind, "socket") || (look && getenv("BELFRY_BOOT")))
 		return open_socket(err, out);
-	if (!strcmp(kind, "mpi") || (look && under_mpirun()))
+	if (!strcmp(kind, "mpi") || (look && bf_boot_under_mpirun()))
 		return bf_boot_mpi_open(err, out);
 	return look || !strcmp(kind, "none") ? 0 : bf_fail(err, -EINVAL, "bootstrap \"%s\" is not known", kind);
 }

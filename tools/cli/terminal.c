@@ -4,17 +4,19 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "drivers/bootstrap/bootstrap.h"
 #include "tools/cli/cli.h"
 
 /* Narrower ones break lines as they like; in wider ones lines would be too long to read. */
 #define COLUMNS_MIN 60u
 #define COLUMNS_MAX 160u
 
+/* mpirun gives each process a pseudo-terminal, wherever its own output goes: that is nobody's screen. */
 static bool is_terminal(FILE *out)
 {
 	const int fd = fileno(out);
 
-	return fd >= 0 && isatty(fd) == 1;
+	return fd >= 0 && isatty(fd) == 1 && !bf_boot_under_mpirun();
 }
 
 /* One that knows more than to print. */

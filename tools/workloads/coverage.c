@@ -122,9 +122,12 @@ static const struct ring *fullest(const struct coverage *c)
 {
 	const struct ring *most = NULL;
 
-	for (const struct ring *r = c->rings; r < c->rings + c->nrings; r++)
+	for (uint32_t i = 0; i < c->nrings; i++) {
+		const struct ring *r = &c->rings[i];
+
 		if (r->size && r->used && (!most || r->used * most->size > most->used * r->size))
 			most = r;
+	}
 	return most;
 }
 
