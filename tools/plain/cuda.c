@@ -15,20 +15,12 @@
 
 #include "drivers/platform/platform_mbarrier_sim.h"
 #include "drivers/trial/trial.h"
+#include "tools/plain/cuda_calls.h"
 #include "tools/plain/plain_internal.h"
 
 #define HERE __builtin_return_address(0)
 #define DYNAMIC_ALIGN 1024u
 #define SHARED_MAX (227u << 10)
-
-struct vector {
-	uint32_t x, y, z;
-};
-
-/* cuda.h has it as C++. */
-struct belfry_cuda_thread {
-	struct vector thread, block, threads, blocks;
-};
 
 /* Votes of the threads of a block. Two, since one may begin before all have seen the other's end. */
 struct votes {
@@ -36,7 +28,7 @@ struct votes {
 };
 
 struct grid {
-	struct vector blocks, threads;
+	dim3 blocks, threads;
 	void (*run)(void *closure);
 	void *closure;
 	void (*drop)(void *closure);
@@ -54,27 +46,6 @@ struct mine {
 	uint8_t *window;
 	uint32_t voted;
 };
-
-const struct belfry_cuda_thread *belfry_cuda_self(void);
-int belfry_cuda_start(struct bf_trial *t, uint32_t pe, const unsigned blocks[3], const unsigned threads[3],
-		      size_t shared, void (*run)(void *), void *closure, void (*drop)(void *), const void *code);
-uint64_t belfry_cuda_change(volatile void *p, uint32_t len, int what, uint64_t operand, uint64_t compare, int order,
-			    int scope);
-uint64_t belfry_cuda_load(const volatile void *p, uint32_t len, int order, int scope);
-void belfry_cuda_store(volatile void *p, uint32_t len, uint64_t value, int order, int scope);
-void belfry_cuda_fence(int order, int scope);
-void belfry_cuda_sync_block(void);
-int belfry_cuda_sync_count(int predicate, int *threads);
-void belfry_cuda_sync_named(unsigned id, unsigned threads);
-void belfry_cuda_sync_warp(unsigned mask);
-uint64_t belfry_cuda_shuffle(unsigned mask, uint64_t value, unsigned lane);
-unsigned belfry_cuda_ballot(unsigned mask, int predicate);
-unsigned belfry_cuda_match(unsigned mask, uint64_t value);
-unsigned belfry_cuda_active(void);
-unsigned belfry_cuda_lane(void);
-uint64_t belfry_cuda_clock(void);
-void belfry_cuda_sleep(unsigned ns);
-void *belfry_cuda_dynamic(void);
 
 static struct mine *mine(void)
 {
@@ -176,8 +147,8 @@ int belfry_cuda_start(struct bf_trial *t, uint32_t pe, const unsigned blocks[3],
 		return bf_trial_fail(t, -ENOMEM, "no memory for a grid");
 	}
 	dl_iterate_phdr(has_code, &s);
-	g->blocks = (struct vector){ blocks[0], blocks[1], blocks[2] };
-	g->threads = (struct vector){ threads[0], threads[1], threads[2] };
+	g->blocks = (dim3){ blocks[0], blocks[1], blocks[2] };
+	g->threads = (dim3){ threads[0], threads[1], threads[2] };
 	g->run = run;
 	g->closure = closure;
 	g->drop = drop;
@@ -221,10 +192,8 @@ void *belfry_cuda_dynamic(void)
 /* ---- atomics ---- */
 
 /* As cuda.h counts them. */
-enum { ADD, SUB, AND, OR, XOR, EXCHANGE, CAS, MIN, MAX, MIN_SIGNED, MAX_SIGNED, INC, DEC, ADD_FLOAT, ADD_DOUBLE };
-
 struct change {
-	int what;
+	enum belfry_change what;
 	uint32_t len;
 	uint64_t operand, compare;
 };
@@ -242,7 +211,7 @@ static uint64_t add_floats(const struct change *c, uint64_t was)
 		double d;
 	} a = { .bits = was }, b = { .bits = c->operand };
 
-	if (c->what == ADD_FLOAT)
+	if (c->what == BELFRY_ADD_FLOAT)
 		a.f += b.f;
 	else
 		a.d += b.d;
@@ -256,48 +225,48 @@ static bool apply(void *arg, const void *old, void *now)
 
 	memcpy(&was, old, c->len);
 	switch (c->what) {
-	case ADD:
+	case BELFRY_ADD:
 		v = was + v;
 		break;
-	case SUB:
+	case BELFRY_SUB:
 		v = was - v;
 		break;
-	case AND:
+	case BELFRY_AND:
 		v &= was;
 		break;
-	case OR:
+	case BELFRY_OR:
 		v |= was;
 		break;
-	case XOR:
+	case BELFRY_XOR:
 		v ^= was;
 		break;
-	case CAS:
+	case BELFRY_CAS:
 		if (was != c->compare)
 			return false;
 		break;
-	case MIN:
+	case BELFRY_MIN:
 		v = was < v ? was : v;
 		break;
-	case MAX:
+	case BELFRY_MAX:
 		v = was > v ? was : v;
 		break;
-	case MIN_SIGNED:
+	case BELFRY_MIN_SIGNED:
 		v = as_signed(was, c->len) < as_signed(v, c->len) ? was : v;
 		break;
-	case MAX_SIGNED:
+	case BELFRY_MAX_SIGNED:
 		v = as_signed(was, c->len) > as_signed(v, c->len) ? was : v;
 		break;
-	case INC:
+	case BELFRY_INC:
 		v = was >= v ? 0 : was + 1;
 		break;
-	case DEC:
+	case BELFRY_DEC:
 		v = was == 0 || was > v ? v : was - 1;
 		break;
-	case ADD_FLOAT:
-	case ADD_DOUBLE:
+	case BELFRY_ADD_FLOAT:
+	case BELFRY_ADD_DOUBLE:
 		v = add_floats(c, was);
 		break;
-	default: /* EXCHANGE */
+	default: /* BELFRY_EXCHANGE */
 		break;
 	}
 	memcpy(now, &v, c->len);
@@ -311,8 +280,8 @@ static enum bf_sem sem_of(int order)
 	return order >= 0 && order < 6 ? sem[order] : BF_ACQ_REL;
 }
 
-uint64_t belfry_cuda_change(volatile void *p, uint32_t len, int what, uint64_t operand, uint64_t compare, int order,
-			    int scope)
+uint64_t belfry_cuda_change(volatile void *p, uint32_t len, enum belfry_change what, uint64_t operand, uint64_t compare,
+			    int order, int scope)
 {
 	struct change c = { what, len, operand, compare };
 	void *at = (void *)(uintptr_t)p;
