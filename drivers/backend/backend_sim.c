@@ -221,10 +221,10 @@ static int launch_grid(struct bf_world *m, uint32_t pe, const struct bf_grid_opt
 	struct sim_world *w = world_of(m);
 	const uint32_t ctas = opts->cluster ? opts->cluster : 1;
 	struct grid *g;
-	int rc;
+	int rc = bf_machine_check_pe(m, pe);
 
-	if (pe < m->first || pe - m->first >= m->count)
-		return bf_fail(m->err, pe < m->npes ? -EREMOTE : -EINVAL, "PE %u is not of this process", pe);
+	if (rc)
+		return rc;
 	if (!kernel || !opts->blocks || opts->blocks > BF_GRID_BLOCKS || opts->blocks % ctas || !opts->threads ||
 	    opts->threads > 1024)
 		return bf_fail(

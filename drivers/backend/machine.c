@@ -259,7 +259,7 @@ void bf_machine_close(struct bf_world *m)
 	m->grids_tail = &m->grids;
 }
 
-static int check_pe(struct bf_world *m, uint32_t pe)
+int bf_machine_check_pe(struct bf_world *m, uint32_t pe)
 {
 	if (pe >= m->npes)
 		return bf_fail(m->err, -EINVAL, "no PE %u: there are %u", pe, m->npes);
@@ -268,7 +268,7 @@ static int check_pe(struct bf_world *m, uint32_t pe)
 
 static int check_nic(struct bf_world *m, uint32_t pe, uint32_t nic)
 {
-	const int rc = check_pe(m, pe);
+	const int rc = bf_machine_check_pe(m, pe);
 
 	return rc || (nic < BF_NICS_MAX && m->pe[pe].nic[nic])
 		   ? rc
@@ -314,7 +314,7 @@ int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, u
 				       .kind = place == BF_PLACE_GPU ? BF_MEM_VRAM : BF_MEM_DRAM,
 				       .size = size };
 	struct bf_region *r = NULL;
-	int rc = check_pe(m, pe);
+	int rc = bf_machine_check_pe(m, pe);
 
 	if (rc)
 		return rc;
@@ -334,7 +334,7 @@ int bf_machine_alloc_image(struct bf_world *m, uint32_t pe, const struct bf_imag
 {
 	const struct bf_region_opts opts = { .name = name, .kind = BF_MEM_VRAM, .size = image->size, .image = image };
 	struct bf_region *r = NULL;
-	int rc = check_pe(m, pe);
+	int rc = bf_machine_check_pe(m, pe);
 
 	if (rc)
 		return rc;
@@ -349,7 +349,7 @@ int bf_machine_alloc_image(struct bf_world *m, uint32_t pe, const struct bf_imag
 int bf_machine_nic_info(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_nic_info *out)
 {
 	uint8_t in[16] = { 0 }, cap[16 + 0x20] = { 0 };
-	int rc = check_pe(m, pe);
+	int rc = bf_machine_check_pe(m, pe);
 
 	if (rc)
 		return rc;
@@ -448,7 +448,7 @@ int bf_machine_port_up(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t p
 int bf_machine_nvme_bar(struct bf_world *m, uint32_t pe, struct bf_nvme_bar *out)
 {
 	struct bf_region *r;
-	int rc = check_pe(m, pe);
+	int rc = bf_machine_check_pe(m, pe);
 
 	if (rc)
 		return rc;
@@ -474,7 +474,7 @@ static int add_grid(struct bf_world *m, const struct bf_grid *grid)
 int bf_machine_launch(struct bf_world *m, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *kernel, void *arg)
 {
 	const struct bf_grid g = { .pe = pe, .blocks = blocks, .warps = warps, .kernel = kernel, .arg = arg };
-	int rc = check_pe(m, pe);
+	int rc = bf_machine_check_pe(m, pe);
 
 	if (rc)
 		return rc;
@@ -487,7 +487,7 @@ int bf_machine_launch(struct bf_world *m, uint32_t pe, uint32_t blocks, uint32_t
 int bf_machine_launch_cpu(struct bf_world *m, uint32_t pe, uint32_t threads, bf_kernel_fn *kernel, void *arg)
 {
 	const struct bf_grid g = { .pe = pe, .blocks = threads, .warps = 1, .cpu = true, .kernel = kernel, .arg = arg };
-	int rc = check_pe(m, pe);
+	int rc = bf_machine_check_pe(m, pe);
 
 	if (rc)
 		return rc;

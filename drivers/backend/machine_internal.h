@@ -106,6 +106,9 @@ int bf_machine_share_with_sdma(struct bf_world *m, uint32_t owner, struct bf_reg
 void bf_machine_describe_sdma(const struct bf_pe *pe, char *report, size_t cap);
 
 struct bf_sim *bf_machine_sim(struct bf_world *m);
+/* 0 when the PE is of this process; else -EINVAL or -EREMOTE, and why. */
+int bf_machine_check_pe(struct bf_world *m, uint32_t pe);
+
 void *bf_machine_model(struct bf_world *m, uint32_t pe);
 int bf_machine_pe_hashes(struct bf_world *m, uint64_t *out);
 

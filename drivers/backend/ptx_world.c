@@ -86,11 +86,11 @@ static int device_of(struct bf_ptx_world *w, uint32_t pe, struct bf_ptx_device *
 {
 	struct bf_world *m = w->m;
 	char name[16];
-	int rc = 0;
+	int rc = bf_machine_check_pe(m, pe);
 
 	*out = NULL;
-	if (pe < m->first || pe - m->first >= m->count)
-		return bf_fail(m->err, pe < m->npes ? -EREMOTE : -EINVAL, "PE %u is not of this process", pe);
+	if (rc)
+		return rc;
 	if (!w->gpu[pe].device) {
 		const struct bf_ptx_device_opts opts = {
 			.name = name, .space = &m->pe[pe].space, .domain = w->domain[pe], .ordering = m->ordering

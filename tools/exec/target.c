@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "sim/compiler.h"
+#include "tools/cli/cli.h"
 
 #define SCRIPTS_MAX 4 /* interpreters that are scripts themselves; Linux's own limit */
 
@@ -159,16 +160,11 @@ int bf_exec_library(const char *name, char path[PATH_MAX], struct bf_error *err)
 {
 	static const char *const places[] = { "", BELFRY_UP_TO_LIBRARIES "/" };
 	char self[PATH_MAX], found[PATH_MAX];
-	const ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
 
-	if (len <= 0)
+	if (bf_cli_folder(self))
 		return bf_fail(err, -ENOTSUP, "/proc/self/exe cannot be read, so %s cannot be found", name);
-	self[len] = '\0';
-	slash = strrchr(self, '/');
-	slash[1] = '\0';
 	for (size_t i = 0; i < BF_ARRAY_LEN(places); i++) {
-		if (snprintf(found, sizeof(found), "%s%s%s", self, places[i], name) >= (int)sizeof(found) ||
+		if (snprintf(found, sizeof(found), "%s/%s%s", self, places[i], name) >= (int)sizeof(found) ||
 		    !realpath(found, path))
 			continue;
 		if (strpbrk(path, " :"))
