@@ -182,11 +182,17 @@ static bool take_ucx_entry(const struct bf_line *l, struct bf_evidence *e)
 	return (void)l, e->fact[BF_FACT_COUNTER] >= 0 && e->fact[BF_FACT_QPN] >= 0;
 }
 
-/* Linux blk_mq: a status of type and code behind each other, as 0xTCC with flags above (NVMe Base 2.0, figure 92). */
-static void set_status(struct bf_evidence *e, int64_t status)
+/*
+ * Linux blk_mq: a status of type and code behind each other, as 0xTCC with flags above (NVMe Base 2.0, figure 92).
+ * False: it is none, or that of success.
+ */
+static bool set_status(struct bf_evidence *e, int64_t status)
 {
+	if (status <= 0)
+		return false;
 	e->fact[BF_FACT_NVME] = status & 0x7ff;
 	e->fact[BF_FACT_DNR] = status >> 14 & 1;
+	return true;
 }
 
 /* nvme-cli: "NVMe status: PRP Offset Invalid: ...(0x2013)". */
@@ -198,10 +204,7 @@ static bool take_nvme_cli(const struct bf_line *l, struct bf_evidence *e)
 	for (const char *q = p; q && q < l->end && (q = memmem(q, (size_t)(l->end - q), "(0x", 3)) != NULL; q++)
 		open = q;
 	status = open ? bf_line_number(l, open + 1, 16) : -1;
-	if (status <= 0)
-		return false;
-	set_status(e, status);
-	return true;
+	return set_status(e, status);
 }
 
 /* Type and code as two numbers. False: they are none of a status, or of success. */
@@ -241,16 +244,15 @@ static bool take_sct_equals(const struct bf_line *l, struct bf_evidence *e)
 	return sct && sc && set_type_and_code(e, bf_line_number(l, sct, 10), bf_line_number(l, sc, 10));
 }
 
-/* Linux' abort_endio(): "nvme nvme0: Abort status: 0x7". 0: the command was aborted as asked. */
-static bool take_abort(const struct bf_line *l, struct bf_evidence *e)
+/*
+ * Linux' trace event, also as a comment of function_graph: "nvme_complete_rq: nvme0: qid=0, cmdid=5, ...
+ * status=0x4002"; its abort_endio(): "nvme nvme0: Abort status: 0x7", where 0 says that the command was aborted as
+ * asked.
+ */
+static bool take_status(const struct bf_line *l, struct bf_evidence *e)
 {
-	const int64_t status = e->fact[BF_FACT_NVME];
-
 	(void)l;
-	if (status <= 0)
-		return false;
-	set_status(e, status);
-	return true;
+	return set_status(e, e->fact[BF_FACT_NVME]);
 }
 
 /* nvme-cli before 2.0: "NVME Admin command error:ABORT_REQ(7)", "NVME IO command error:INVALID_FIELD(4002)". */
@@ -259,10 +261,7 @@ static bool take_old_nvme_cli(const struct bf_line *l, struct bf_evidence *e)
 	const char *p = bf_line_find(l, "command error:"), *open = p ? memchr(p, '(', (size_t)(l->end - p)) : NULL;
 	const int64_t status = open ? bf_line_number(l, open + 1, 16) : -1;
 
-	if (status <= 0)
-		return false;
-	set_status(e, status);
-	return true;
+	return set_status(e, status);
 }
 
 /* amdgpu: a ring that is none of a copy engine's. */
@@ -277,19 +276,6 @@ static bool take_sdma_test(const struct bf_line *l, struct bf_evidence *e)
 {
 	(void)e;
 	return bf_line_find(l, "ring sdma|<sdma_v") != NULL;
-}
-
-/* Linux' trace event, also as a comment of function_graph: "nvme_complete_rq: nvme0: qid=0, cmdid=5, ...
- * status=0x4002". */
-static bool take_nvme_event(const struct bf_line *l, struct bf_evidence *e)
-{
-	const int64_t status = e->fact[BF_FACT_NVME];
-
-	(void)l;
-	if (status <= 0)
-		return false;
-	set_status(e, status);
-	return true;
 }
 
 static bool take_always(const struct bf_line *l, struct bf_evidence *e)
@@ -616,7 +602,7 @@ const struct bf_evidence_form bf_evidence_forms[] = {
 	  NVME,
 	  BF_EVIDENCE_COMPLETION,
 	  { { "status=", BF_FACT_NVME, 0 }, { "qid=", BF_FACT_QID, 10 }, { "cmdid=", BF_FACT_CID, 10 } },
-	  take_nvme_event },
+	  take_status },
 	/* spdk/spdk lib/nvme/nvme_qpair.c */
 	{ "SPDK's print of a completion",
 	  ") sqid:",
@@ -645,7 +631,7 @@ const struct bf_evidence_form bf_evidence_forms[] = {
 	  NVME,
 	  BF_EVIDENCE_COMPLETION,
 	  { { "Abort status: ", BF_FACT_NVME, 0 } },
-	  take_abort },
+	  take_status },
 	/* linux-nvme/nvme-cli */
 	{ "nvme-cli's status", "command error:", NVME, BF_EVIDENCE_COMPLETION, { { 0 } }, take_old_nvme_cli },
 	{ "nvme-cli's status", "NVMe status: ", NVME, BF_EVIDENCE_COMPLETION, { { 0 } }, take_nvme_cli },

@@ -3,16 +3,13 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_order_race *race = bf_order_race(r->facts);
-	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r->rules), race->store.va);
-	struct bf_finding *f = bf_rule_find(r, e, ring ? ring->queue : NULL);
+	struct bf_finding *f = bf_order_find(r, e, race, true);
 
 	if (!f)
 		return;
-	bf_finding_since(f, race->store.at_ps, race->store.record);
-	bf_order_say_store(r, f, race);
 	bf_finding_say(f, "; %s read them %s, and could have read what was there before: nothing orders the two",
 		       bf_rule_actor(r->rules, e->actor), bf_order_when(e->time_ps, e->number).text);
-	bf_order_say_remedy(r, f, race);
+	bf_order_say_remedy(f, race);
 }
 
 const struct bf_rule bf_rule_order_device_read = {

@@ -3,19 +3,17 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_order_race *race = bf_order_race(r->facts);
-	struct bf_finding *f = bf_rule_find(r, e, NULL);
+	struct bf_finding *f = bf_order_find(r, e, race, false);
 
 	if (!f)
 		return;
-	bf_finding_since(f, race->store.at_ps, race->store.record);
-	bf_order_say_store(r, f, race);
 	bf_finding_say(
 	    f,
 	    " and rang %s; the doorbell could have been faster, and %s, which read there %s, could have found "
 	    "the value from before, with no other doorbell to come",
 	    bf_order_when(race->by->arrived.at_ps, race->by->arrived.record).text, bf_rule_actor(r->rules, e->actor),
 	    bf_order_when(e->time_ps, e->number).text);
-	bf_order_say_remedy(r, f, race);
+	bf_order_say_remedy(f, race);
 }
 
 const struct bf_rule bf_rule_order_doorbell = {

@@ -3,23 +3,17 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_order_race *race = bf_order_race(r->facts);
-	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r->rules), race->store.va);
-	struct bf_finding *f = bf_rule_find(r, e, ring ? ring->queue : NULL);
+	struct bf_finding *f = bf_order_find(r, e, race, true);
 
 	if (!f)
 		return;
-	bf_finding_since(f, race->store.at_ps, race->store.record);
-	bf_order_say_store(r, f, race);
 	bf_finding_say(
 	    f,
 	    " and 0x%llx, which %s reads to learn how far it may go, %s; a doorbell of earlier was not known to be "
 	    "served then, so the device could have read the second for that one, before the first was there. A "
 	    "fence of %s scope between the two stores would have ordered them",
 	    (unsigned long long)race->index.va, bf_rule_actor(r->rules, e->actor),
-	    bf_order_when(race->index.at_ps, race->index.record).text,
-	    !race->by->block ? "any"
-	    : race->vram     ? "GPU"
-			     : "system");
+	    bf_order_when(race->index.at_ps, race->index.record).text, bf_order_wanted(race));
 }
 
 const struct bf_rule bf_rule_order_index = {

@@ -85,10 +85,15 @@ struct bf_order_when {
 };
 struct bf_order_when bf_order_when(uint64_t at_ps, uint64_t record);
 
-/* For findings: which store it is. */
-void bf_order_say_store(struct bf_rule_run *r, struct bf_finding *f, const struct bf_order_race *race);
+/* A finding about a store that nothing orders, at the queue whose ring it went into if `queue`: which it is. NULL: this
+ * one is not to be told. */
+struct bf_finding *bf_order_find(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_order_race *race,
+				 bool queue);
+
+/* The narrowest scope that would have reached the device. */
+const char *bf_order_wanted(const struct bf_order_race *race);
 
 /* For rules about what devices read: says which fence or chain would have ordered the store before the read. */
-void bf_order_say_remedy(struct bf_rule_run *r, struct bf_finding *f, const struct bf_order_race *race);
+void bf_order_say_remedy(struct bf_finding *f, const struct bf_order_race *race);
 
 #endif

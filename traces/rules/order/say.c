@@ -15,23 +15,33 @@ struct bf_order_when bf_order_when(uint64_t at_ps, uint64_t record)
 	return w;
 }
 
-void bf_order_say_store(struct bf_rule_run *r, struct bf_finding *f, const struct bf_order_race *race)
+struct bf_finding *bf_order_find(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_order_race *race,
+				 bool queue)
 {
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r->rules), race->store.va);
+	struct bf_finding *f = bf_rule_find(r, e, queue && ring ? ring->queue : NULL);
 
+	if (!f)
+		return NULL;
+	bf_finding_since(f, race->store.at_ps, race->store.record);
 	bf_finding_say(f, "%s stored %u bytes at 0x%" PRIx64 " %s", race->by->name, race->store.len, race->store.va,
 		       bf_order_when(race->store.at_ps, race->store.record).text);
 	if (ring && ring->bytes && ring->entries > 1)
 		bf_finding_say(f, ", in slot %" PRIu64 " of %s", (race->store.va - ring->va) / ring->bytes,
 			       bf_rule_queue_name(r->rules, ring->queue));
+	return f;
 }
 
-void bf_order_say_remedy(struct bf_rule_run *r, struct bf_finding *f, const struct bf_order_race *race)
+const char *bf_order_wanted(const struct bf_order_race *race)
+{
+	return !race->by->block ? "any" : race->vram ? "GPU" : "system";
+}
+
+void bf_order_say_remedy(struct bf_finding *f, const struct bf_order_race *race)
 {
 	const struct bf_order_thread *t = race->by;
-	const char *wide = !t->block ? "any" : race->vram ? "GPU" : "system";
+	const char *wide = bf_order_wanted(race);
 
-	(void)r;
 	if (t->fence.record > race->store.record && t->block &&
 	    t->fence.scope < (race->vram ? BF_SCOPE_GPU : BF_SCOPE_SYS))
 		bf_finding_say(f, "; its fence %s has %s scope, and a fence of %s scope would have ordered the two",

@@ -3,12 +3,10 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_order_race *race = bf_order_race(r->facts);
-	struct bf_finding *f = bf_rule_find(r, e, NULL);
+	struct bf_finding *f = bf_order_find(r, e, race, false);
 
 	if (!f)
 		return;
-	bf_finding_since(f, race->store.at_ps, race->store.record);
-	bf_order_say_store(r, f, race);
 	bf_finding_say(
 	    f,
 	    " by a plain store; %s looked there %s, and could have found the value from before for as long as it "
