@@ -35,7 +35,8 @@ static int open_socket(struct bf_error *err, struct bf_boot **out)
 
 bool bf_boot_under_mpirun(void)
 {
-	return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK") || getenv("PMI_RANK");
+	/* `belfry launch` sets PMI_RANK, too. */
+	return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK") || (getenv("PMI_RANK") && !getenv("BELFRY_BOOT"));
 }
 
 int bf_boot_env_open(const char *kind, struct bf_error *err, struct bf_boot **out)

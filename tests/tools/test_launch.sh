@@ -84,6 +84,33 @@ grep -q '"exit": *0' "$work/out" || fail "no JSON document"
 expect 2 -n 0 -- true
 expect 2 -n 2
 
+# PMI: who is there, what each has put, and those that never come to the barrier.
+cat >"$work/pmi.bash" <<'END'
+ask() {
+	echo "$1" >&"$PMI_FD" && read -r reply <&"$PMI_FD" && case $reply in *"$2"*) ;; *) echo "$1: $reply"; exit 9 ;; esac
+}
+ask 'cmd=init pmi_version=1 pmi_subversion=1' 'cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0'
+ask 'cmd=get_universe_size' "size=$PMI_SIZE"
+ask "cmd=put kvsname=belfry key=$PMI_RANK value=of-$PMI_RANK" rc=0
+[ "$1.$PMI_RANK" != leave.1 ] || exit 0
+[ "$1.$PMI_RANK" != abort.1 ] || echo 'cmd=abort exitcode=5' >&"$PMI_FD"
+[ "$1.$PMI_RANK" != nonsense.1 ] || echo 'nonsense' >&"$PMI_FD"
+ask cmd=barrier_in cmd=barrier_out
+for rank in $(seq 0 $((PMI_SIZE - 1))); do
+	ask "cmd=get kvsname=belfry key=$rank" "value=of-$rank"
+done
+ask cmd=finalize cmd=finalize_ack
+echo found all
+END
+expect 0 -n 4 -- bash "$work/pmi.bash"
+[ "$(grep -c 'found all' "$work/out")" = 4 ] || fail 'not all ranks have found all by PMI'
+expect 1 -n 3 -- bash "$work/pmi.bash" leave
+says "2 of 3 ranks wait at PMI's barrier"
+expect 5 -n 3 -- bash "$work/pmi.bash" abort
+says 'PMI of rank 1: it asked for the end of all (exit code 5)'
+expect 1 -n 3 -- bash "$work/pmi.bash" nonsense
+says 'PMI of rank 1: a line that does not begin with cmd='
+
 # One that is killed names itself; in the middle of a simulation the others hear of it instead of waiting.
 expect 137 -n 2 --grace 5s -- sh -c '[ "$BELFRY_RANK" = 1 ] && kill -9 $$; exec sleep 100'
 says 'rank 1 was killed by signal 9'

@@ -14,11 +14,13 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "drivers/bootstrap/pmi.h"
 #include "drivers/bootstrap/socket.h"
 #include "sim/clock.h"
 #include "sim/sim.h"
@@ -40,6 +42,7 @@ struct lines {
 struct process {
 	pid_t pid; /* 0: ended */
 	int pidfd; /* -1: none */
+	int pmi;   /* our end of its PMI_FD, -1: none */
 	int code;  /* as a shell says it */
 	struct lines out, err;
 };
@@ -48,7 +51,8 @@ struct launch {
 	const struct bf_args *args;
 	uint32_t n, running;
 	struct process *processes;
-	struct pollfd *polls; /* signals first, then two of each process */
+	struct bf_pmi *pmi;
+	struct pollfd *polls; /* signals first, then three of each process */
 	sigset_t before;      /* signals that processes start with */
 	int signals, code;
 	int deaths;  /* epoll of the processes' descriptors, which become ready in the order in which processes end */
@@ -108,8 +112,8 @@ static void set_number(const char *name, uint32_t value)
 	setenv(name, text, 1);
 }
 
-/* In the new process. `out` and `err`: the pipes' ends for what it writes, -1: as it is. */
-static void become(const struct launch *l, uint32_t rank, pid_t parent, int out, int err)
+/* In the new process. `pmi`: its end; `out` and `err`: the pipes' ends for what it writes, -1: as it is. */
+static void become(const struct launch *l, uint32_t rank, pid_t parent, int pmi, int out, int err)
 {
 	const unsigned words = bf_arg_positional_count(l->args);
 	const char **argv = calloc(words + 1, sizeof(*argv));
@@ -136,6 +140,10 @@ static void become(const struct launch *l, uint32_t rank, pid_t parent, int out,
 	set_number("BELFRY_RANK", rank);
 	set_number("BELFRY_RANKS", l->n);
 	setenv("BELFRY_BOOT", l->address, 1);
+	fcntl(pmi, F_SETFD, 0);
+	set_number("PMI_FD", (uint32_t)pmi);
+	set_number("PMI_RANK", rank);
+	set_number("PMI_SIZE", l->n);
 	for (unsigned i = 0; argv && i < words; i++)
 		argv[i] = bf_arg_positional(l->args, i);
 	if (argv)
@@ -171,10 +179,12 @@ static int start(struct launch *l, uint32_t rank)
 {
 	struct process *p = &l->processes[rank];
 	const pid_t parent = getpid();
-	int out = -1, err = -1, rc = 0;
+	int out = -1, err = -1, pmi[2] = { -1, -1 }, rc = 0;
 
-	p->out.fd = p->err.fd = -1;
-	if (bf_arg_flag(l->args, "prefix")) {
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pmi))
+		rc = -errno;
+	p->pmi = pmi[0];
+	if (!rc && bf_arg_flag(l->args, "prefix")) {
 		rc = open_lines(&p->out, bf_arg_json(l->args) ? stderr : stdout, rank, &out);
 		if (!rc)
 			rc = open_lines(&p->err, stderr, rank, &err);
@@ -182,7 +192,7 @@ static int start(struct launch *l, uint32_t rank)
 	if (!rc) {
 		p->pid = fork();
 		if (p->pid == 0)
-			become(l, rank, parent, out, err);
+			become(l, rank, parent, pmi[1], out, err);
 		if (p->pid < 0) {
 			rc = -errno;
 			p->pid = 0;
@@ -192,6 +202,8 @@ static int start(struct launch *l, uint32_t rank)
 			l->running++;
 		}
 	}
+	if (pmi[1] >= 0)
+		close(pmi[1]);
 	if (out >= 0)
 		close(out);
 	if (err >= 0)
@@ -304,6 +316,61 @@ static void on_signals(struct launch *l)
 	reap(l);
 }
 
+/* ---- PMI ---- */
+
+static int send_pmi(void *ctx, uint32_t rank, const char *line, size_t len)
+{
+	struct launch *l = ctx;
+	const int fd = l->processes[rank].pmi;
+	const ssize_t n = fd < 0 ? -1 : send(fd, line, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (fd < 0 || (n < 0 && (errno == EPIPE || errno == ECONNRESET)))
+		return 0;                       /* it is gone, which is seen elsewhere */
+	return n == (ssize_t)len ? 0 : -EAGAIN; /* it reads none of its replies */
+}
+
+static void close_pmi(struct launch *l, uint32_t rank)
+{
+	if (l->processes[rank].pmi < 0)
+		return;
+	close(l->processes[rank].pmi);
+	l->processes[rank].pmi = -1;
+	bf_pmi_gone(l->pmi, rank);
+}
+
+static void on_pmi(struct launch *l, uint32_t rank)
+{
+	struct bf_error err = { 0 };
+	char bytes[4096];
+	const ssize_t n = recv(l->processes[rank].pmi, bytes, sizeof(bytes), MSG_DONTWAIT);
+	int rc;
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n <= 0) {
+		close_pmi(l, rank);
+		return;
+	}
+	rc = bf_pmi_take(l->pmi, rank, bytes, (size_t)n, &err);
+	if (!rc)
+		return;
+	if (!l->ending)
+		fprintf(stderr, "belfry launch: PMI of rank %" PRIu32 ": %s\n", rank, err.text);
+	begin_end(l, rc == -ECANCELED ? bf_pmi_abort_code(l->pmi) : EXIT_FAILURE, 0);
+	close_pmi(l, rank);
+}
+
+/* Who has ended comes to no barrier. */
+static void look_at_barrier(struct launch *l)
+{
+	if (l->ending || l->running == l->n || !l->running || bf_pmi_waiting(l->pmi) < l->running)
+		return;
+	fprintf(stderr,
+		"belfry launch: %" PRIu32 " of %" PRIu32 " ranks wait at PMI's barrier, the others have ended\n",
+		l->running, l->n);
+	begin_end(l, EXIT_FAILURE, 0);
+}
+
 /* ---- output ---- */
 
 static void put_line(struct lines *lines, uint32_t len)
@@ -377,19 +444,23 @@ static void supervise(struct launch *l)
 	while (l->running || any_output(l)) {
 		l->polls[0] = (struct pollfd){ .fd = l->signals, .events = POLLIN };
 		for (uint32_t i = 0; i < l->n; i++) {
-			l->polls[1 + 2 * i] = (struct pollfd){ .fd = l->processes[i].out.fd, .events = POLLIN };
-			l->polls[2 + 2 * i] = (struct pollfd){ .fd = l->processes[i].err.fd, .events = POLLIN };
+			l->polls[1 + 3 * i] = (struct pollfd){ .fd = l->processes[i].out.fd, .events = POLLIN };
+			l->polls[2 + 3 * i] = (struct pollfd){ .fd = l->processes[i].err.fd, .events = POLLIN };
+			l->polls[3 + 3 * i] = (struct pollfd){ .fd = l->processes[i].pmi, .events = POLLIN };
 		}
-		poll(l->polls, 1 + 2 * (nfds_t)l->n, sleep_ms(l, deadline_ms));
+		poll(l->polls, 1 + 3 * (nfds_t)l->n, sleep_ms(l, deadline_ms));
 		for (uint32_t i = 0; i < l->n; i++) {
-			if (l->processes[i].out.fd >= 0 && l->polls[1 + 2 * i].revents)
+			if (l->processes[i].out.fd >= 0 && l->polls[1 + 3 * i].revents)
 				on_output(&l->processes[i].out);
-			if (l->processes[i].err.fd >= 0 && l->polls[2 + 2 * i].revents)
+			if (l->processes[i].err.fd >= 0 && l->polls[2 + 3 * i].revents)
 				on_output(&l->processes[i].err);
+			if (l->processes[i].pmi >= 0 && l->polls[3 + 3 * i].revents)
+				on_pmi(l, i);
 		}
 		if (ferror(stdout) || ferror(stderr)) /* nobody reads any more: what SIGPIPE would have done */
 			begin_end(l, 128 + SIGPIPE, 0);
 		on_signals(l);
+		look_at_barrier(l);
 		on_time(l, deadline_ms);
 	}
 }
@@ -415,7 +486,7 @@ static int run_all(struct launch *l)
 
 	fflush(stdout);
 	for (uint32_t i = 0; i < l->n; i++)
-		l->processes[i].out.fd = l->processes[i].err.fd = l->processes[i].pidfd = -1;
+		l->processes[i].out.fd = l->processes[i].err.fd = l->processes[i].pidfd = l->processes[i].pmi = -1;
 	for (uint32_t i = 0; !rc && i < l->n; i++) {
 		rc = start(l, i);
 		if (rc)
@@ -424,6 +495,8 @@ static int run_all(struct launch *l)
 	if (rc)
 		begin_end(l, BF_EXIT_USAGE, 0);
 	supervise(l);
+	for (uint32_t i = 0; i < l->n; i++)
+		close_pmi(l, i);
 	if (bf_arg_json(l->args))
 		tell_json(l);
 	return l->code;
@@ -442,10 +515,11 @@ static int run_launch(const struct bf_args *args)
 	sigprocmask(SIG_BLOCK, &set, &l.before);
 	signal(SIGPIPE, SIG_IGN); /* who reads our texts may go; processes and directory are still ours to end */
 	l.processes = calloc(l.n, sizeof(*l.processes));
-	l.polls = calloc(1 + 2 * (size_t)l.n, sizeof(*l.polls));
+	l.polls = calloc(1 + 3 * (size_t)l.n, sizeof(*l.polls));
+	l.pmi = bf_pmi_new(l.n, &(struct bf_pmi_out){ .send = send_pmi, .ctx = &l });
 	l.signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	l.deaths = epoll_create1(EPOLL_CLOEXEC);
-	rc = !l.processes || !l.polls ? -ENOMEM : l.signals < 0 || l.deaths < 0 ? -errno : make_address(&l);
+	rc = !l.processes || !l.polls || !l.pmi ? -ENOMEM : l.signals < 0 || l.deaths < 0 ? -errno : make_address(&l);
 	if (rc)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "cannot prepare to launch: %s", strerror(-rc));
 	else
@@ -455,6 +529,7 @@ static int run_launch(const struct bf_args *args)
 		close(l.signals);
 	if (l.deaths >= 0)
 		close(l.deaths);
+	bf_pmi_free(l.pmi);
 	free(l.processes);
 	free(l.polls);
 	return code;
@@ -498,6 +573,10 @@ const struct bf_command bf_cmd_launch = {
 		   "result, and every PE does the same as in one process. `belfry exec` runs in each process. Other "
 		   "commands refuse, because each process would do all of the work. For several machines, use "
 		   "mpirun instead.\n"
+		   "\n"
+		   "Programs that ask PMI for the others find them, too: MPICH's, and NVSHMEM's with its default "
+		   "bootstrap. PMI_FD, PMI_RANK and PMI_SIZE are set (PMI-1), for one such program in each process. It "
+		   "cannot start further processes.\n"
 		   "\n"
 		   "If one process fails, or this program is told to end, the others are ended: first they have "
 		   "time to exit by themselves (--grace), then they get SIGTERM, and 2 s later SIGKILL. Signals "
