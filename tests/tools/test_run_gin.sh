@@ -68,7 +68,7 @@ finds 'rule: MLX5-DOORBELL-FIRST' gin-put --bug gin-no-second-ring --sharing exc
 finds 'rule: MLX5-DBREC-LOCK' gin-put --bug gin-no-lock --warps 4 --messages 40 --seeds 40
 finds 'rule: MLX5-RING-OVERRUN' gin-put --bug gin-no-credit --depth 8 --batch 4 --messages 60 --warps 2 --seeds 20
 finds 'nobody rang' gin-put --bug gin-flush-no-ring --batch 16 --messages 10 --seeds 2
-finds 'nobody rang' gin-hybrid --bug gin-fill-no-ring --messages 200 --batch 4 --seeds 2
+finds 'rule: MLX5-RING-UNRUNG' gin-hybrid --bug gin-fill-no-ring --messages 200 --batch 4 --seeds 2
 finds 'rule: MLX5-SHARING-MODE' gin-put --bug gin-wrong-sharing --blocks 2 --warps 2 --messages 20 --seeds 20
 finds 'rule: MLX5-CQE-INDEX' gin-put --bug gin-unsignaled --messages 40 --seeds 2
 finds 'smallest run' gin-counter --warps 2 --messages 8 --handler bf --depth 8 --bug gin-bf-shared --seeds 20
@@ -81,7 +81,7 @@ finds 'wrong data' gin-counter --bug gin-counter-no-wait --faults 'drop prob=0.1
 finds 'smallest run' gin-put --bug gin-no-ready-order --warps 4 --seeds 20
 finds 'rule: MLX5-ERROR-IGNORED' gin-put --bug gin-ignore-error --faults 'access-error skip=3 count=1' --messages 8 --seeds 2
 # Nobody has polled for more than a lap, so that the window has gone by the entry that is waited for at last.
-finds "waits for the CQE of an entry" gin-signal --bug gin-no-credit --messages 40 --depth 8 --seeds 2
+finds 'rule: MLX5-POLL-LAPPED' gin-signal --bug gin-no-credit --messages 40 --depth 8 --seeds 2
 finds 'rule: MACHINE-MEETING' gin-put --bug gin-group --seeds 2
 finds 'rule: MLX5-DESCRIPTOR-LOST' gin-put --handler gfd --bug gin-gfd-lost --messages 20 --seeds 2
 finds 'smallest run' gin-put --handler gfd --bug gin-gfd-flag --messages 20 --seeds 40
@@ -94,7 +94,7 @@ grep -q 'RADDR-ZERO' out && fail "an offset of 0 is taken for a missing address"
 "$BELFRY" run gin-put --bug gin-no-gid --trace gid.bft >out 2>&1 && fail "connected without a GID"
 grep -q 'INIT2RTR_QP failed' out || fail "no GID: $(cat out)"
 "$BELFRY" lint gid.bft >out 2>&1 || :
-tr '\n' ' ' <out | tr -s ' ' | grep -q 'MLX5-COMMAND-REFUSED, the root cause .*rgid_rip of the primary path' ||
+tr '\n' ' ' <out | tr -s ' ' | grep -q 'MLX5-NO-GRH, the root cause .*rgid_rip of the primary path' ||
 	fail "no GID: $(cat out)"
 # The same without the mistake ends in what it is.
 finds 'error completion' gin-put --faults 'access-error skip=3 count=1' --messages 8 --seeds 2

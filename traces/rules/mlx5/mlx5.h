@@ -34,6 +34,9 @@ struct bf_mlx5_slot {
 	uint32_t reserver, count, times;
 	uint32_t begun; /* the first word of a control segment, as a store laid it here */
 	uint32_t laid;  /* index of the last entry that stores laid here, plus one; 0: none */
+	/* The same, unwrapped, and whose stores they were. */
+	uint64_t laid_index, laid_ps, laid_record;
+	uint32_t laid_actor;
 };
 
 /* The last control segment that stores have laid into the ring, whoever made them. */
@@ -92,6 +95,13 @@ struct bf_mlx5_rnr {
 	uint32_t psn;
 };
 
+/* Two threads laid an entry of the same index: the first time. */
+struct bf_mlx5_laid_twice {
+	bool set;
+	uint64_t index, first_ps, first_record, ps;
+	uint32_t first, second;
+};
+
 struct bf_mlx5_queue {
 	struct bf_ring *ring, *dbrec_ring;
 	uint64_t sq;                /* where the device has the ring; 0: not known */
@@ -101,6 +111,7 @@ struct bf_mlx5_queue {
 	bool assumed;       /* `ring` is what the device has, and the driver has not said otherwise */
 	bool rung;          /* a thread whose stores are recorded has rung for it */
 	struct bf_mlx5_laid laid;
+	struct bf_mlx5_laid_twice twice;
 	uint64_t seen_done; /* entries below are complete, and some thread has seen their completions (polls.h) */
 	uint64_t fetched;   /* entries below have been fetched */
 	struct bf_mlx5_rule_fetch fetch; /* the last one */

@@ -28,6 +28,17 @@ bool bf_mlx5_last_in(const struct bf_mlx5_polled_cq *cq, uint64_t slot, uint64_t
 	return true;
 }
 
+const struct bf_mlx5_poller *bf_mlx5_awaited_slot(struct bf_rules *r, const struct bf_mlx5_polled_cq *cq, uint64_t slot)
+{
+	const struct bf_mlx5_polls *p = bf_mlx5_polls_of(r);
+	const uint64_t from = cq->area->va + slot * cq->size;
+
+	for (uint32_t i = 0; i < BF_MLX5_POLLERS; i++)
+		if (p->poller[i].wait_va >= from && p->poller[i].wait_va < from + cq->size)
+			return &p->poller[i];
+	return NULL;
+}
+
 /* A number that is given out again names another queue; of two that share a place the later one is kept. */
 static void note_config(struct bf_mlx5_polls *p, const struct bf_seen *e)
 {
@@ -90,6 +101,23 @@ static struct bf_mlx5_poller *poller_of(struct bf_mlx5_polls *p, uint32_t actor)
 	return t;
 }
 
+/*
+ * Whoever takes completions in order looks at each of them, if not always at the first one first. Who takes completion
+ * i for that of entry i leaves some out for ever.
+ */
+static void note_ahead(struct bf_mlx5_polled_cq *cq, const struct bf_seen *e, uint64_t number)
+{
+	if (cq->skipped && number < cq->ahead && number >= cq->ahead - cq->skipped) {
+		cq->skipped = 0;
+	} else if (!cq->skipped && number > cq->seen && cq->slots[number % cq->cqes].done != number + 1) {
+		cq->ahead = number;
+		cq->skipped = number - cq->seen;
+		cq->ahead_ps = e->time_ps;
+		cq->ahead_record = e->number;
+		cq->ahead_actor = e->actor;
+	}
+}
+
 static void note_load(struct bf_rules *r, struct bf_mlx5_polls *p, const struct bf_seen *e)
 {
 	struct bf_mlx5_poller *t = poller_of(p, e->actor);
@@ -114,7 +142,14 @@ static void note_load(struct bf_rules *r, struct bf_mlx5_polls *p, const struct 
 	if (own >> 4 == BF_MLX5_CQE_INVALID || (own & BF_MLX5_CQE_OWNER) != (number / cq->cqes & 1))
 		return;
 	cq->loads++;
+	note_ahead(cq, e, number);
 	have_seen(cq, number + 1);
+	if (own >> 4 == BF_MLX5_CQE_REQ_ERR && !t->error) {
+		t->error = cq->slots[t->slot].queue;
+		t->error_index = cq->slots[t->slot].done - 1;
+		t->error_ps = e->time_ps;
+		t->error_record = e->number;
+	}
 }
 
 /*

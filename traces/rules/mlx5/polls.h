@@ -16,8 +16,11 @@ struct bf_mlx5_polled_cq {
 	uint64_t written;                   /* completions */
 	uint64_t seen;                      /* those below were loaded by some thread */
 	uint64_t loads;                     /* that found a completion */
-	uint64_t dbrec;                     /* where the consumer says how many it has taken; 0: not known yet, */
-	uint64_t maybe;                     /* but perhaps here */
+	/* A thread looked here and not at those from `seen` on, which nobody has looked at since (skipped > 0). */
+	uint64_t ahead, skipped, ahead_ps, ahead_record;
+	uint32_t ahead_actor;
+	uint64_t dbrec; /* where the consumer says how many it has taken; 0: not known yet, */
+	uint64_t maybe; /* but perhaps here */
 	uint32_t maybe_value;
 	struct bf_mlx5_cq_slot {
 		struct bf_rule_queue *queue;
@@ -32,6 +35,9 @@ struct bf_mlx5_poller {
 	uint32_t load_len;
 	uint64_t wait_va, wait_ps, wait_record; /* 0: it does not wait */
 	bool wait_more;                         /* it waits at other lines as well */
+	/* The first error that it has read, and of which queue. */
+	struct bf_rule_queue *error;
+	uint64_t error_index, error_ps, error_record;
 };
 
 struct bf_mlx5_polls {
@@ -49,6 +55,10 @@ void bf_mlx5_forget_polls(struct bf_mlx5_polls *p);
 const struct bf_mlx5_polls *bf_mlx5_polls_of(struct bf_rules *r);
 const struct bf_mlx5_polled_cq *bf_mlx5_polled(const struct bf_mlx5_polls *p, const struct bf_rule_queue *of,
 					       uint32_t cqn);
+
+/* A thread that waits at the slot and has not ended; NULL. Known at the end only. */
+const struct bf_mlx5_poller *bf_mlx5_awaited_slot(struct bf_rules *r, const struct bf_mlx5_polled_cq *cq,
+						  uint64_t slot);
 
 /* The completion that was written to a slot last; false: none was. */
 bool bf_mlx5_last_in(const struct bf_mlx5_polled_cq *cq, uint64_t slot, uint64_t *number);

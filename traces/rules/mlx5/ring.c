@@ -164,6 +164,23 @@ void bf_mlx5_assume_ring(struct bf_rules *r, struct bf_rule_queue *queue)
 	q->assumed = true;
 }
 
+/* A thread may lay its entry again; another one that lays the same has been given the same slot. */
+static void note_twice(struct bf_mlx5_queue *q, struct bf_mlx5_slot *slot, const struct bf_store *s)
+{
+	if (slot->laid_index == q->laid.index + 1 && slot->laid_actor != s->actor && !q->twice.set)
+		q->twice = (struct bf_mlx5_laid_twice){ .set = true,
+							.index = q->laid.index,
+							.first_ps = slot->laid_ps,
+							.first_record = slot->laid_record,
+							.ps = s->issued_ps,
+							.first = slot->laid_actor,
+							.second = s->actor };
+	slot->laid_index = q->laid.index + 1;
+	slot->laid_ps = s->issued_ps;
+	slot->laid_record = s->record;
+	slot->laid_actor = s->actor;
+}
+
 /*
  * A store into the first eight bytes of a block. With the second four of them a control segment is whole: it has the
  * queue pair's number and an index that belongs there, which other bytes of an entry hardly have.
@@ -192,6 +209,8 @@ static void note_laid(struct bf_rules *r, const struct bf_store *s)
 					 .at_ps = s->issued_ps,
 					 .record = s->record,
 					 .actor = s->actor };
+	if (!q->driver_speaks)
+		note_twice(q, slot, s);
 	bf_rule_notice(r, BF_MLX5_TO_ENTRY);
 }
 

@@ -58,6 +58,25 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		built_outside(r, e, q);
 }
 
+/* By the stores of a driver that says nothing of its entries. */
+static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_laid_twice *t = &q->twice;
+	struct bf_finding *f = t->set && !q->driver_speaks ? bf_rule_find(r, NULL, queue) : NULL;
+
+	(void)complete;
+	if (!f)
+		return;
+	f->found.at_ps = t->ps;
+	bf_finding_since(f, t->first_ps, t->first_record);
+	bf_finding_index(f, t->index);
+	bf_finding_say(
+	    f, "%s stored %s where %s had stored an entry of the same index %s before: both were given the slot",
+	    bf_rule_actor(r->rules, t->second), bf_mlx5_entry(queue, t->index).text, bf_rule_actor(r->rules, t->first),
+	    bf_span_of(t->ps - t->first_ps).text);
+}
+
 const struct bf_rule bf_rule_mlx5_slot_shared = {
 	.about = {
 		.id = "MLX5-SLOT-SHARED",
@@ -74,6 +93,7 @@ const struct bf_rule bf_rule_mlx5_slot_shared = {
 	},
 	.rank = BF_RANK_ENTRY - 2,
 	.records = BF_SEES(ibgda_reserve, ibgda_build),
-	.needs = BF_SEES(ibgda_reserve, ibgda_build, qp_config),
+	.needs = BF_SEES(store, qp_config),
 	.on = on,
+	.end_queue = end_queue,
 };

@@ -1,7 +1,22 @@
 #include <inttypes.h>
 
 #include "traces/rules/machine/machine.h"
-#include "traces/rules/mlx5/mlx5.h"
+#include "traces/rules/mlx5/polls.h"
+
+/*
+ * Of a driver that says nothing it is not known for which queue its threads wait: it must have no other answer, or
+ * somebody waits where the queue's next completion comes.
+ */
+static bool next_is_awaited(struct bf_rule_run *r, const struct bf_rule_queue *queue)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_polled_cq *cq = bf_mlx5_polled(bf_mlx5_polls_of(r->rules), queue, q->send_cqn);
+
+	if (!q->cqes)
+		return true;
+	return cq && cq->slots && cq->written == q->cqes &&
+	       bf_mlx5_awaited_slot(r->rules, cq, cq->written % cq->cqes) != NULL;
+}
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
@@ -9,10 +24,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_machine_thread *t;
 	struct bf_finding *f;
 
-	/* Of a driver that says nothing it is not known for which queue its threads wait: it must have no other answer.
-	 */
 	if (!complete || q->failed || q->covered >= q->done || q->done < q->fetched ||
-	    (q->driver_speaks ? q->done != q->posted || q->polled >= q->posted : q->cqes != 0))
+	    (q->driver_speaks ? q->done != q->posted || q->polled >= q->posted : !next_is_awaited(r, queue)))
 		return;
 	t = bf_mlx5_completion_awaited(r->rules, queue->pe);
 	f = t ? bf_rule_find(r, NULL, queue) : NULL;
