@@ -92,7 +92,7 @@ static int64_t move_run(const struct side *dst, const struct side *src, uint64_t
 	}
 	if (meet(dst->host, src->host, len) && len > BF_DMA_BURST)
 		len = BF_DMA_BURST;
-	bf_mem_seen(src->region, src->host, len);
+	bf_mem_seen(src->region, src->host, len, src->port->actor);
 	memmove(dst->host, src->host, len);
 	bf_mem_touched(dst->region, dst->host, len);
 	return (int64_t)len;
@@ -132,7 +132,7 @@ static void copy_plain(const struct side *dst, const struct side *src, const str
 	const uint8_t *from = src->host;
 
 	for (uint64_t i = 0; i < c->rows; i++) {
-		bf_mem_seen(src->region, from, c->bytes);
+		bf_mem_seen(src->region, from, c->bytes, src->port->actor);
 		memcpy(to, from, c->bytes);
 		bf_mem_touched(dst->region, to, c->bytes);
 		to += c->dst_pitch;

@@ -151,7 +151,7 @@ static int sample(struct bf_dma_port *p, struct bf_dma_op *op)
 			load_words(dst, host, (uint32_t)run);
 		else
 			memcpy(dst, host, (size_t)run);
-		bf_mem_seen(region, host, (uint64_t)run);
+		bf_mem_seen(region, host, (uint64_t)run, p->actor);
 		r->sampled += (uint32_t)run;
 	}
 	return 0;
@@ -225,6 +225,7 @@ static int modify(struct bf_dma_port *p, struct bf_dma_op *op, struct bf_rec_dma
 		return modify_far(op, region, host, rec);
 	if (BF_UNLIKELY(p->sim->slow & BF_SLOW_CACHE))
 		bf_dma_tell_cache(p, region, host, op->iova, op->len, true);
+	bf_mem_seen(region, host, op->len, p->actor);
 	modify_word(op, host, rec);
 	bf_mem_touched(region, host, op->len);
 	return 0;

@@ -7,6 +7,7 @@
 
 #include "sim/agent_internal.h"
 #include "sim/image.h"
+#include "sim/known_internal.h"
 #include "sim/notice_internal.h"
 #include "sim/pcie.h"
 #include "sim/pool.h"
@@ -276,9 +277,12 @@ int bf_region_create(struct bf_space *sp, const struct bf_region_opts *opts, str
 			     (unsigned long long)r->size);
 	if (!rc && !r->va)
 		r->va = (uintptr_t)r->bytes;
+	if (!rc && sp->sim->slow & BF_SLOW_KNOWN)
+		rc = bf_known_take(r);
 	if (!rc)
 		rc = enter(sp, r);
 	if (rc) {
+		bf_known_drop(r);
 		unmap_bytes(r);
 		bf_pool_give(sp->sim, r, sizeof(*r));
 		return rc;
@@ -294,8 +298,10 @@ void bf_region_set_cache(struct bf_region *r, struct bf_cache *cache)
 	sim->caches = sim->caches + (cache != NULL) - (r->cache != NULL);
 	sim->slow = sim->caches ? sim->slow | BF_SLOW_CACHE : sim->slow & ~BF_SLOW_CACHE;
 	r->cache = cache;
-	if (cache)
+	if (cache) {
 		r->space->cache = cache;
+		bf_known_drop(r);
+	}
 }
 
 void bf_region_destroy(struct bf_region *r)
@@ -309,6 +315,7 @@ void bf_region_destroy(struct bf_region *r)
 		sp->last = NULL;
 	if (r->link)
 		bf_link_forget(r->link, r);
+	bf_known_drop(r);
 	unmap_bytes(r);
 	bf_pool_give(sp->sim, r, sizeof(*r));
 }
@@ -361,13 +368,18 @@ void bf_mem_touched_slow(struct bf_region *r, const void *p, uint64_t len)
 {
 	struct bf_sim *sim = r->space->sim;
 
+	if (r->known)
+		bf_known_wrote(r, p, len);
 	if (bf_noticing(sim))
 		bf_notice_write(sim, sim->agents->draining, p, len);
 	if (sim->slow & BF_SLOW_WATCH)
 		bf_agents_touched(sim, p, len);
 }
 
-void bf_mem_seen_slow(struct bf_region *r, const void *p, uint64_t len)
+void bf_mem_seen_slow(struct bf_region *r, const void *p, uint64_t len, uint32_t actor)
 {
-	bf_notice_read(r->space->sim, NULL, p, len);
+	if (r->known)
+		bf_known_read(r, p, len, actor);
+	if (bf_noticing(r->space->sim))
+		bf_notice_read(r->space->sim, NULL, p, len);
 }

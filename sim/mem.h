@@ -111,6 +111,7 @@ struct bf_region {
 	uint32_t id;                  /* in order of creation, from 1 */
 	struct bf_cache *cache;       /* what GPU threads go through; NULL: nothing */
 	const struct bf_far_ops *far; /* MMIO only; NULL: DMA makes loads and stores */
+	uint8_t *known;               /* bf_space_know(): the bytes as records tell them; NULL: nobody asked */
 	bool owns_bytes;
 	bool pooled;  /* its bytes are the simulation's (sim/pool.h) */
 	bool guarded; /* an inaccessible page follows */
@@ -197,17 +198,25 @@ static inline void *bf_host(const struct bf_region *r, uint64_t va)
 void bf_mem_touched_slow(struct bf_region *r, const void *p, uint64_t len);
 static inline void bf_mem_touched(struct bf_region *r, const void *p, uint64_t len)
 {
-	if (BF_UNLIKELY(r->space->sim->slow & (BF_SLOW_WATCH | BF_SLOW_NOTICE)))
+	if (BF_UNLIKELY(r->space->sim->slow & (BF_SLOW_WATCH | BF_SLOW_NOTICE | BF_SLOW_KNOWN)))
 		bf_mem_touched_slow(r, p, len);
 }
 
-/* A device has read bytes: for who wants to know which stores it could have missed. */
-void bf_mem_seen_slow(struct bf_region *r, const void *p, uint64_t len);
-static inline void bf_mem_seen(struct bf_region *r, const void *p, uint64_t len)
+/* Device `actor` reads bytes: for who wants to know which stores it could have missed, or who wrote them. */
+void bf_mem_seen_slow(struct bf_region *r, const void *p, uint64_t len, uint32_t actor);
+static inline void bf_mem_seen(struct bf_region *r, const void *p, uint64_t len, uint32_t actor)
 {
-	if (BF_UNLIKELY(r->space->sim->slow & BF_SLOW_NOTICE))
-		bf_mem_seen_slow(r, p, len);
+	if (BF_UNLIKELY(r->space->sim->slow & (BF_SLOW_NOTICE | BF_SLOW_KNOWN)))
+		bf_mem_seen_slow(r, p, len, actor);
 }
+
+/*
+ * From now on a device that reads bytes which neither a thread stored through its view nor a device wrote is told of
+ * (record `unrecorded`): the program wrote them behind the simulation's back. What memory holds now is known. Not for
+ * regions behind a cache, nor for registers. May be called again, for what host code has written meanwhile. Costs the
+ * size of what is written. -ENOMEM with sim->error set.
+ */
+int bf_space_know(struct bf_space *sp);
 
 BF_API_END
 

@@ -31,6 +31,7 @@ BF_API_BEGIN
 #define BF_SLOW_WATCH 4u   /* some agent sleeps on a memory line */
 #define BF_SLOW_NOTICE 16u /* a search wants to know which delays would be noticed (struct bf_chooser) */
 #define BF_SLOW_CACHE 8u   /* some region lies behind a cache that DMA does not keep coherent */
+#define BF_SLOW_KNOWN 32u  /* bytes that no record tells of are looked for (bf_space_know()) */
 
 struct bf_agents;     /* sim/agent.h: all coroutines and who waits for what */
 struct bf_fault_plan; /* sim/fault.h */

@@ -6,6 +6,7 @@
 
 #include "sim/fault.h"
 #include "sim/graph.h"
+#include "sim/known_internal.h"
 #include "sim/notice_internal.h"
 #include "sim/pcie.h"
 #include "sim/pool.h"
@@ -391,9 +392,11 @@ static void store_sc(struct bf_agent *a, void *p, const void *data, uint32_t len
 {
 	struct bf_region *r = NULL;
 
-	if (BF_UNLIKELY(a->sim->slow & BF_SLOW_CACHE) && a->view->space)
+	if (BF_UNLIKELY(a->sim->slow & (BF_SLOW_CACHE | BF_SLOW_KNOWN)) && a->view->space)
 		r = bf_space_find_host(a->view->space, p);
 	bf_memory_store(r, p, data, len, path, a->actor);
+	if (r && r->known)
+		bf_known_wrote(r, p, len);
 	bf_agents_line_touched(a->sim, p);
 }
 

@@ -115,6 +115,11 @@ struct bf_world_opts {
 	 * the grids of GPUs then run, in place of the same code compiled as C. NULL: they do not. Borrowed during open.
 	 */
 	const char *ptx;
+	/*
+	 * sim: devices that read bytes which no record tells of are recorded (bf_space_know() in sim/mem.h), of what is
+	 * written while run() runs. What host code writes before or between runs is known.
+	 */
+	bool unrecorded;
 };
 
 /* The first PE of rank `rank` of `ranks`: equal blocks, as far as they can be equal (bf_world_opts.ranks). */

@@ -363,6 +363,10 @@ static int world_run(struct bf_world *m, struct bf_world_result *out)
 	if (rc)
 		return bf_fail(w->m.err, rc, "cannot start the grid: %s",
 			       sim->error.code ? sim->error.text : strerror(-rc));
+	for (uint32_t pe = 0; w->m.unrecorded && pe < w->m.npes && !rc; pe++)
+		rc = bf_space_know(&w->m.pe[pe].space);
+	if (rc)
+		return bf_fail(w->m.err, rc, "%s", sim->error.text);
 	rc = run_all(w, w->m.limit_ps == BF_NEVER ? BF_NEVER : began + w->m.limit_ps, &end);
 	if (rc)
 		return rc;

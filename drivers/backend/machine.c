@@ -180,6 +180,7 @@ int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct
 	m->model = opts->model;
 	m->devices = opts->devices || opts->model ? opts->devices : BF_DEVICE_MLX5;
 	m->limit_ps = opts->limit_ps ? opts->limit_ps : BF_NEVER;
+	m->unrecorded = opts->unrecorded;
 	m->gpu_profile = opts->gpu ? *opts->gpu : bf_gpu_navi31;
 	m->nics = opts->nics ? opts->nics : 1;
 	m->ports = opts->ports ? opts->ports : 1;

@@ -59,6 +59,7 @@ struct bf_world {
 	struct bf_gpu_profile gpu_profile;
 	bool live; /* threads are real, and so is their memory */
 	uint64_t limit_ps;
+	bool unrecorded;  /* struct bf_world_opts has it */
 	uint32_t streams; /* of PTX grids so far: grids of a run execute side by side */
 };
 

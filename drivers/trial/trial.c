@@ -166,6 +166,7 @@ static int open_world(struct bf_trial *t, struct bf_rules *rules, struct bf_sink
 	opts.ranks = NULL;
 	opts.record_mask = bf_rules_classes(rules);
 	opts.sink = bf_rules_sink(rules);
+	opts.unrecorded = true;
 	if (records) {
 		bf_sink_tee_init(tee, opts.sink, records);
 		opts.sink = &tee->sink;

@@ -470,14 +470,14 @@ static uint32_t in_line(uint64_t va, uint32_t len)
 	return len < left ? len : left;
 }
 
-bool bf_bulk_global_read(struct bf_bulk *b, uint64_t va, void *data, uint32_t len)
+bool bf_bulk_global_read(struct bf_bulk_sm *s, uint64_t va, void *data, uint32_t len)
 {
-	struct bf_region *r = find(b, va, len);
+	struct bf_region *r = find(s->bulk, va, len);
 	uint8_t *out = data;
 
 	if (!r)
 		return false;
-	bf_mem_seen(r, bf_host(r, va), len);
+	bf_mem_seen(r, bf_host(r, va), len, s->sm->actor);
 	if (!r->cache)
 		memcpy(out, bf_host(r, va), len);
 	else

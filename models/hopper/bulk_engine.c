@@ -161,7 +161,7 @@ static bool sample(struct bf_bulk_job *j, const struct bf_tensor_run *r, uint8_t
 	if (r->outside)
 		fill(&j->map, data, r->bytes);
 	else if (j->copy.kind == BF_BULK_LOAD)
-		good = bf_bulk_global_read(j->from->bulk, r->global, data, r->bytes);
+		good = bf_bulk_global_read(j->from, r->global, data, r->bytes);
 	else if (j->copy.kind == BF_BULK_PEER)
 		read_shared(j, (uint32_t)r->global, data, r->bytes);
 	else
@@ -365,7 +365,7 @@ static bool land_global(struct bf_bulk_piece *p)
 
 	if (!j->copy.combine)
 		return bf_bulk_global_write(s, p->global, p->data, p->bytes);
-	if (!bf_bulk_global_read(s->bulk, p->global, sum, p->bytes))
+	if (!bf_bulk_global_read(s, p->global, sum, p->bytes))
 		return false;
 	j->copy.combine(j->copy.how, false, sum, p->data, p->bytes);
 	return bf_bulk_global_write(s, p->global, sum, p->bytes);

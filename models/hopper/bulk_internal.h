@@ -131,7 +131,7 @@ void bf_bulk_view_write(struct bf_bulk_sm *s, uint32_t address, const void *data
 void bf_bulk_view_forget(struct bf_bulk_sm *s, uint32_t address, uint32_t len);
 
 /* ---- bulk.c: global memory; false: nothing is there ---- */
-bool bf_bulk_global_read(struct bf_bulk *b, uint64_t va, void *data, uint32_t len);
+bool bf_bulk_global_read(struct bf_bulk_sm *s, uint64_t va, void *data, uint32_t len);
 bool bf_bulk_global_write(struct bf_bulk_sm *s, uint64_t va, const void *data, uint32_t len);
 
 /* ---- ldgsts.c ---- */

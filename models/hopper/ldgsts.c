@@ -118,7 +118,7 @@ static enum bf_bulk_fault sample(const struct bf_hopper_cta *cta, const struct b
 		return BF_BULK_FAULT_ALIGN;
 	if (!own(cta, c->shared[lane], c->bytes))
 		return BF_BULK_FAULT_WINDOW;
-	if (n && !bf_bulk_global_read(cta->sm->gpu->bulk, c->global[lane], data, n))
+	if (n && !bf_bulk_global_read(bf_bulk_sm(cta->sm), c->global[lane], data, n))
 		return BF_BULK_FAULT_GLOBAL;
 	return BF_BULK_OK;
 }

@@ -340,13 +340,25 @@ static void listen_to_many(struct bf_rules *r)
 	want_all(r);
 }
 
-void bf_rule_enough(struct bf_rules *r, const struct bf_rule_family *family, enum bf_seen_kind kind)
+static void facts_listen(struct bf_rules *r, const struct bf_rule_family *family, enum bf_seen_kind kind, bool enough)
 {
 	struct bf_family_run *f = family_run(r, family);
 
-	f->enough[kind] = true;
+	if (f->enough[kind] == enough)
+		return;
+	f->enough[kind] = enough;
 	listen_to(r, kind);
 	want_all(r);
+}
+
+void bf_rule_enough(struct bf_rules *r, const struct bf_rule_family *family, enum bf_seen_kind kind)
+{
+	facts_listen(r, family, kind, true);
+}
+
+void bf_rule_again(struct bf_rules *r, const struct bf_rule_family *family, enum bf_seen_kind kind)
+{
+	facts_listen(r, family, kind, false);
 }
 
 /* Others may be looking at the record at hand: lists change when all have. */

@@ -185,6 +185,8 @@ void bf_rule_notice(struct bf_rules *r, uint16_t what);
 
 /* A family's facts know all that they ever will from records of this kind: they need no more of them. */
 void bf_rule_enough(struct bf_rules *r, const struct bf_rule_family *family, enum bf_seen_kind kind);
+/* From now on they need them again. */
+void bf_rule_again(struct bf_rules *r, const struct bf_rule_family *family, enum bf_seen_kind kind);
 
 /*
  * From the next record on the rule does without those of `kind`, until it says otherwise; BF_SEEN_NONE: it needs all of

@@ -58,12 +58,13 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 }
 
 extern const struct bf_rule bf_rule_machine_cut, bf_rule_machine_meeting, bf_rule_machine_stopped,
-    bf_rule_machine_stuck;
+    bf_rule_machine_stuck, bf_rule_machine_unseen;
 
-static const struct bf_rule *const rules[] = { &bf_rule_machine_meeting, &bf_rule_machine_stopped,
-					       &bf_rule_machine_stuck, &bf_rule_machine_cut, NULL };
+static const struct bf_rule *const rules[] = { &bf_rule_machine_meeting, &bf_rule_machine_unseen,
+					       &bf_rule_machine_stopped, &bf_rule_machine_stuck,
+					       &bf_rule_machine_cut,     NULL };
 
-static const uint16_t signs[] = { BF_SEEN_agent_start, BF_SEEN_run_failed, 0 };
+static const uint16_t signs[] = { BF_SEEN_agent_start, BF_SEEN_run_failed, BF_SEEN_unrecorded, 0 };
 static const uint16_t records[] = { BF_SEEN_agent_start,
 				    BF_SEEN_agent_wait,
 				    BF_SEEN_agent_wake,
@@ -74,7 +75,7 @@ static const uint16_t records[] = { BF_SEEN_agent_start,
 
 const struct bf_rule_family bf_rules_machine = {
 	.name = "machine",
-	.classes = BF_CLASS_AGENT,
+	.classes = BF_CLASS_AGENT | BF_CLASS_MEM,
 	.rules = rules,
 	.signs = signs,
 	.records = records,

@@ -15,6 +15,20 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 							  : "never rang its head doorbell");
 }
 
+/* Of a driver that says nothing: the run is over, and a completion still waits for room. */
+static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
+{
+	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(queue);
+	struct bf_finding *f =
+	    complete && q->held && bf_nvme_rule_is_silent(queue) ? bf_rule_find(r, NULL, queue) : NULL;
+
+	if (f)
+		bf_finding_say(f,
+			       "the controller holds completions back because CQ %" PRIu64
+			       " is full: it has posted %" PRIu64 ", and the head doorbell gave back %" PRIu64,
+			       queue->number, q->silent.posted, q->silent.freed);
+}
+
 const struct bf_rule bf_rule_nvme_cq_not_rung = {
 	.about = {
 		.id = "NVME-CQ-NOT-RUNG",
@@ -33,4 +47,5 @@ const struct bf_rule bf_rule_nvme_cq_not_rung = {
 	.rank = BF_RANK_STUCK,
 	.records = BF_SEES(nvm_timeout),
 	.on = on,
+	.end_queue = end_queue,
 };

@@ -476,6 +476,7 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 {
 	struct bf_nvme_rule_run *run = facts;
 
+	bf_nvme_rule_note_silent(r, run, e);
 	switch (e->kind) {
 	case BF_SEEN_store:
 		note_store(r, run, e);
@@ -516,7 +517,7 @@ static void forget(void *facts)
 	R(aer_waited) R(moved_buffer) R(data_stale) R(shared_buffer) R(sqhd_count) R(plain_poll) R(unmapped)           \
 	R(mdts) R(lba_range) R(nsid) R(protection) R(cns) R(request_limit) R(error_status) R(flush_early)              \
 	R(read_overlap) R(taken_twice) R(doorbell_each) R(depth_one) R(small_io) R(shared_queue) R(captured_status)             \
-	R(captured_late) R(queue_overlap)
+	R(captured_late) R(queue_overlap) R(weak_poll) R(cq_freed)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_nvme_##name;
@@ -534,11 +535,25 @@ static const uint16_t signs[] = { BF_SEEN_nvm_build,
 
 /* Those that name a queue are here whether facts need them or not: that makes them the family's. */
 static const uint16_t records[] = {
-	BF_SEEN_store,          BF_SEEN_nvm_build,         BF_SEEN_nvm_ring,
-	BF_SEEN_nvm_completion, BF_SEEN_nvm_timeout,       BF_SEEN_nvm_mismatch,
-	BF_SEEN_nvme_fetch,     BF_SEEN_nvme_doorbell,     BF_SEEN_nvme_completion,
-	BF_SEEN_nvme_held,      BF_SEEN_nvme_driver_error, BF_SEEN_nvme_queue,
-	BF_SEEN_gpu_invalidate, BF_SEEN_gpu_stale_load,    0,
+	BF_SEEN_store,
+	BF_SEEN_nvm_build,
+	BF_SEEN_nvm_ring,
+	BF_SEEN_nvm_completion,
+	BF_SEEN_nvm_timeout,
+	BF_SEEN_nvm_mismatch,
+	BF_SEEN_nvme_fetch,
+	BF_SEEN_nvme_doorbell,
+	BF_SEEN_nvme_completion,
+	BF_SEEN_nvme_held,
+	BF_SEEN_nvme_driver_error,
+	BF_SEEN_nvme_queue,
+	BF_SEEN_gpu_invalidate,
+	BF_SEEN_gpu_stale_load,
+	BF_SEEN_load,
+	BF_SEEN_agent_wait,
+	BF_SEEN_agent_wake,
+	BF_SEEN_mmio_store,
+	0,
 };
 
 const struct bf_rule_family bf_rules_nvme = {

@@ -34,6 +34,9 @@ struct bf_nvme_rule_slot {
 	uint32_t taken_as;        /* the last one: its number among those that it took from the queue, from 1 */
 	uint32_t taker[2];        /* who took the last one, and the one before */
 	uint64_t posted_ps, posted_record;
+	uint64_t looked; /* the record of the last load of the completion here, plus one; weak loads have none */
+	uint32_t
+	    rung_at; /* the slot plus one that a thread had looked at last when it rang a doorbell with this number */
 };
 
 /* A command that the controller has: by then its slot may hold the next one. */
@@ -91,6 +94,17 @@ struct bf_nvme_rule_queue {
 	uint32_t taken;       /* by the driver out of it */
 	uint32_t most_cq_slot;
 	bool held, cq_rung; /* a completion waits for room in its queue; its head doorbell was ever rung */
+	/* Of a driver that says nothing (silent.c): what the controller and the queue's pollers tell. */
+	struct {
+		struct bf_ring *cq;  /* the completions' memory; NULL: not known */
+		uint32_t cqes, sqes; /* as the queues were created; 0: not known */
+		uint64_t announced,
+		    reported;           /* entries that doorbells announced; that SQHD in completions has passed */
+		uint64_t posted, freed; /* completions; those that head doorbells gave back */
+		uint32_t sqhd;
+		uint64_t looks; /* loads of completions */
+		bool past_tail; /* a head doorbell gave back what was not posted */
+	} silent;
 	/* A command that began while another one with its data was in flight, here or in a queue beside this one. */
 	struct {
 		bool set;
@@ -98,6 +112,20 @@ struct bf_nvme_rule_queue {
 		const struct bf_rule_queue *other_queue;
 		uint64_t data, at_ps, record;
 	} shared;
+};
+
+/* Where a thread looks at a queue of a silent driver. By number; of two that share a place the later counts. */
+#define BF_NVME_RULE_POLLERS 1024u
+struct bf_nvme_rule_poller {
+	uint32_t actor;
+	uint32_t looked;       /* the place plus one of the queue that its last load was in; 0: in none */
+	uint32_t look_slot;    /* of its last look at a completion, */
+	uint32_t look_queue;   /* and the place plus one of the queue; 0: it has not looked */
+	struct bf_ring *waits; /* the completion queue that it waits at; NULL: at none */
+	uint32_t slot;         /* there */
+	uint64_t wait_ps, wait_record;
+	struct bf_ring *unseen_at; /* where it has waited without a look by a load that is recorded; NULL: nowhere */
+	uint64_t unseen_ps, unseen_record;
 };
 
 /* Why a driver gave up: what the first nvm_timeout record of a run is about. */
@@ -141,10 +169,12 @@ struct bf_nvme_rule_word {
 };
 
 struct bf_nvme_rule_run {
+	bool begun;   /* any record has come */
 	bool present; /* some record of an NVMe driver or controller has come */
 	struct bf_nvme_rule_word words[BF_NVME_RULE_WORDS];
 	bool admin_other; /* some admin command was not what the driver meant, so that queues may not be either */
 	uint32_t timeouts;
+	struct bf_nvme_rule_poller poller[BF_NVME_RULE_POLLERS];
 	struct bf_nvme_rule_answer answer;
 	struct bf_nvme_rule_user by_data[BF_NVME_RULE_DATA]; /* the last command with data there, by hash of PRP1 */
 	struct bf_rule_queue *overlap; /* where a read is in flight under `overlap_cid`, see BF_NVME_RULE_OVERLAP */
@@ -173,6 +203,20 @@ struct bf_nvme_rule_command *bf_nvme_rule_command(const struct bf_nvme_rule_queu
 struct bf_nvme_rule_command *bf_nvme_rule_command_begin(struct bf_nvme_rule_queue *q, const uint8_t *entry);
 const struct bf_nvme_rule_command *bf_nvme_rule_command_end(struct bf_nvme_rule_queue *q, uint16_t cid);
 void bf_nvme_rule_commands_end(struct bf_nvme_rule_queue *q);
+
+/*
+ * Drivers that say nothing, silent.c. Whether the driver of this queue is one, and the queue is an I/O queue whose
+ * memory is known; what facts learn from a record; where a thread waits at a completion queue, from `*i` on; NULL: no
+ * more.
+ */
+bool bf_nvme_rule_is_silent(const struct bf_rule_queue *queue);
+void bf_nvme_rule_note_silent(struct bf_rules *r, struct bf_nvme_rule_run *run, const struct bf_seen *e);
+const struct bf_nvme_rule_poller *bf_nvme_rule_waiting(const struct bf_nvme_rule_run *run, uint32_t *i);
+/*
+ * The nvme_driver_error at hand says that slots are given back which were not posted, and who rang had looked at the
+ * last of them last: it took that for a completion. `*slot`: which.
+ */
+bool bf_nvme_rule_took_old(const struct bf_seen *e, uint32_t *slot);
 
 /* What was last stored to the eight bytes at `va`; NULL when that is not known. */
 const struct bf_nvme_rule_word *bf_nvme_rule_word(const struct bf_rule_run *r, uint64_t va);

@@ -2,7 +2,28 @@
 
 #include "traces/rules/nvme/nvme.h"
 
-static void on(struct bf_rule_run *r, const struct bf_seen *e)
+/* The same by what it gives back, of a driver that says nothing. */
+static void on_error(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_nvme_rule_slot *s;
+	struct bf_finding *f;
+	uint32_t slot;
+
+	if (!bf_nvme_rule_took_old(e, &slot))
+		return;
+	s = bf_nvme_rule_slot(bf_nvme_rule_of(e->queue), slot);
+	f = s && !s->posted ? bf_rule_find(r, e, e->queue) : NULL;
+	if (!f)
+		return;
+	bf_finding_index(f, slot);
+	bf_finding_say(f,
+		       "head %" PRIu64 " on CQ %" PRIu64 " gives back slot %" PRIu32
+		       ", where a thread has looked and the controller had not posted anything yet: it waits for the "
+		       "other phase tag, or for anything but zeros",
+		       e->nvme_driver_error.value, e->queue->number, slot);
+}
+
+static void taken(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_nvme_rule_slot *s = bf_nvme_rule_slot(bf_nvme_rule_of(e->queue), e->nvm_completion.slot);
 	struct bf_finding *f;
@@ -17,6 +38,14 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       "%s took slot %" PRIu64 " of CQ %" PRIu64 " for a completion before the controller had posted "
 		       "anything there: it waits for the other phase tag",
 		       bf_rule_actor(r->rules, e->actor), e->nvm_completion.slot, e->queue->number);
+}
+
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	if (e->kind == BF_SEEN_nvme_driver_error)
+		on_error(r, e);
+	else
+		taken(r, e);
 }
 
 const struct bf_rule bf_rule_nvme_phase = {
@@ -36,6 +65,6 @@ const struct bf_rule bf_rule_nvme_phase = {
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
 	.rank = BF_RANK_ENTRY + 2,
-	.records = BF_SEES(nvm_completion),
+	.records = BF_SEES(nvm_completion, nvme_driver_error),
 	.on = on,
 };

@@ -2,7 +2,31 @@
 
 #include "traces/rules/nvme/nvme.h"
 
-static void on(struct bf_rule_run *r, const struct bf_seen *e)
+/* The same by what it gives back, of a driver that says nothing. */
+static void on_error(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_nvme_rule_slot *s;
+	struct bf_finding *f;
+	uint32_t slot;
+
+	if (!bf_nvme_rule_took_old(e, &slot))
+		return;
+	s = bf_nvme_rule_slot(bf_nvme_rule_of(e->queue), slot);
+	f = s && s->posted ? bf_rule_find(r, e, e->queue) : NULL;
+	if (!f)
+		return;
+	bf_finding_since(f, s->posted_ps, s->posted_record);
+	bf_finding_index(f, slot);
+	bf_finding_say(
+	    f,
+	    "head %" PRIu64 " on CQ %" PRIu64 " gives back slot %" PRIu32
+	    ", where a thread has looked and found the completion of command 0x%x, from the lap before: its phase "
+	    "tag is %u, and a new one there has %u",
+	    e->nvme_driver_error.value, e->queue->number, slot, (unsigned)s->posted_cid, (unsigned)s->posted_phase,
+	    s->posted_phase ^ 1u);
+}
+
+static void taken(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_nvme_rule_slot *s =
 	    e->nvm_completion.stray ? NULL : bf_nvme_rule_slot(bf_nvme_rule_of(e->queue), e->nvm_completion.slot);
@@ -22,6 +46,14 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       s->nposted);
 }
 
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	if (e->kind == BF_SEEN_nvme_driver_error)
+		on_error(r, e);
+	else
+		taken(r, e);
+}
+
 const struct bf_rule bf_rule_nvme_phase_wrap = {
 	.about = {
 		.id = "NVME-PHASE-WRAP",
@@ -36,7 +68,7 @@ const struct bf_rule bf_rule_nvme_phase_wrap = {
 		.twin = "run nvme-verify --commands 60 --depth 8 --size 512",
 	},
 	.rank = BF_RANK_ENTRY + 2,
-	.records = BF_SEES(nvm_completion),
-	.needs = BF_SEES(nvm_completion, nvme_completion),
+	.records = BF_SEES(nvm_completion, nvme_driver_error),
+	.needs = BF_SEES(nvme_completion),
 	.on = on,
 };
