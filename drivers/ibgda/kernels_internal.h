@@ -346,7 +346,7 @@ BF_DEVICE uint32_t bf_ibgda_do_messages(struct bf_thread *t, const struct bf_ibg
 {
 	uint32_t next = m + 1;
 
-	if (bf_ibgda_one_acts(t, w, work, m)) {
+	if (bf_lead_goes_on(t) && bf_ibgda_one_acts(t, w, work, m)) {
 		const enum bf_led led = bf_lead(t, w->crew, &next);
 
 		if (led == BF_LED)

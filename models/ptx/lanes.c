@@ -86,12 +86,41 @@ static uint32_t vabsdiff4(uint32_t mode, uint32_t a, uint32_t b, uint32_t c)
 		return i + 1;                                                                                          \
 	}
 
-#define THREE_SCALAR(name, D, operands, CALL)                                                                          \
+/* Whether all lanes of a row have the value of the first one of the mask. */
+static inline bool alike_W(const struct bf_ptx_core *c, const uint32_t *row)
+{
+	const uint32_t first = row[c->lane];
+	uint32_t differ = 0;
+
+	VECTOR_LOOP differ |= row[l] ^ first;
+	return differ == 0;
+}
+static inline bool alike_D(const struct bf_ptx_core *c, const uint64_t *row)
+{
+	const uint64_t first = row[c->lane];
+	uint64_t differ = 0;
+
+	VECTOR_LOOP differ |= row[l] ^ first;
+	return differ == 0;
+}
+#define alike_H alike_W
+
+/* What the processor has no vectors for is computed once where all lanes have the same operands. */
+#define THREE_SCALAR(name, D, operands, ALIKE, CALL)                                                                   \
 	HANDLER(name##_full)                                                                                           \
 	{                                                                                                              \
-		const uint32_t mode = i->mode;                                                                         \
+		const uint32_t mode = i->mode, m = c->mask;                                                            \
 		ELEMENT_##D *d = ROW_##D(c, i->d);                                                                     \
 		operands;                                                                                              \
+		if (c->kind != BF_PTX_KIND_LANE && ALIKE) {                                                            \
+			ELEMENT_##D one;                                                                               \
+			{                                                                                              \
+				const uint32_t l = c->lane;                                                            \
+				one = CALL;                                                                            \
+			}                                                                                              \
+			VECTOR_LOOP d[l] = KEEP(D, m, l, one, d[l]);                                                   \
+			return i + 1;                                                                                  \
+		}                                                                                                      \
 		EACH_LANE d[l] = CALL;                                                                                 \
 		(void)mode;                                                                                            \
 		return i + 1;                                                                                          \
@@ -139,7 +168,7 @@ BF_PTX_LANES_1_VECTOR(X)
 #undef X
 #define X(name, D, A, expression)                                                                                      \
 	VALUE_1(name, D, A, expression)                                                                                \
-	THREE_SCALAR(name, D, OPERANDS_1(A), name##_value((VALUE_##A)pa[l], mode))
+	THREE_SCALAR(name, D, OPERANDS_1(A), alike_##A(c, pa), name##_value((VALUE_##A)pa[l], mode))
 BF_PTX_LANES_1(X)
 #undef X
 #define X(name, D, A, B, expression)                                                                                   \
@@ -149,7 +178,8 @@ BF_PTX_LANES_2_VECTOR(X)
 #undef X
 #define X(name, D, A, B, expression)                                                                                   \
 	VALUE_2(name, D, A, B, expression)                                                                             \
-	THREE_SCALAR(name, D, OPERANDS_2(A, B), name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], mode))
+	THREE_SCALAR(name, D, OPERANDS_2(A, B), alike_##A(c, pa) && alike_##B(c, pb),                                  \
+		     name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], mode))
 BF_PTX_LANES_2(X)
 #undef X
 #define X(name, D, A, B, C, expression)                                                                                \
@@ -160,7 +190,7 @@ BF_PTX_LANES_3_VECTOR(X)
 #undef X
 #define X(name, D, A, B, C, expression)                                                                                \
 	VALUE_3(name, D, A, B, C, expression)                                                                          \
-	THREE_SCALAR(name, D, OPERANDS_3(A, B, C),                                                                     \
+	THREE_SCALAR(name, D, OPERANDS_3(A, B, C), alike_##A(c, pa) && alike_##B(c, pb) && alike_##C(c, pc),           \
 		     name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], (VALUE_##C)pc[l], mode))
 BF_PTX_LANES_3(X)
 #undef X

@@ -224,14 +224,20 @@ static inline void load_same(struct bf_ptx_core *c, const struct bf_ptx_piece *t
 			d[c->lane] = v;
 			return;
 		}
-		VECTOR_LOOP d[l] = m >> l & 1 ? v : d[l];
+		if (c->kind == BF_PTX_KIND_FULL)
+			VECTOR_LOOP d[l] = v;
+		else
+			VECTOR_LOOP d[l] = m >> l & 1 ? v : d[l];
 	} else if (to->kind == BF_PTX_PIECE_64) {
 		uint64_t *d = bf_ptx_row64(c, to->ref);
 		if (c->kind == BF_PTX_KIND_LANE) {
 			d[c->lane] = value;
 			return;
 		}
-		VECTOR_LOOP d[l] = (uint64_t)m >> l & 1 ? value : d[l];
+		if (c->kind == BF_PTX_KIND_FULL)
+			VECTOR_LOOP d[l] = value;
+		else
+			VECTOR_LOOP d[l] = (uint64_t)m >> l & 1 ? value : d[l];
 	}
 }
 
@@ -375,7 +381,70 @@ static inline bool is_local(const struct bf_ptx_core *c, const struct bf_ptx_acc
 	       (x->space == BF_PTX_SPACE_NONE && address_of(c, x, c->lane) - BF_PTX_LOCAL_WINDOW < BF_PTX_LOCAL_SIZE);
 }
 
-HANDLER(load)
+/* Whether all lanes of the mask mean one address, which is often so: what does not depend on the lane, or one lane. */
+static inline bool one_address(const struct bf_ptx_core *c, const struct bf_ptx_access *x)
+{
+	if (c->kind == BF_PTX_KIND_LANE || x->base == BF_PTX_REF_NONE)
+		return true;
+	return x->base_wide ? alike_D(c, bf_ptx_row64(c, x->base)) : alike_W(c, bf_ptx_row32(c, x->base));
+}
+
+/* Where the one plain address of a load is in memory of the host; NULL: that is not that simple. */
+static inline const uint8_t *plain_place(const struct bf_ptx_core *c, const struct bf_ptx_access *x)
+{
+	const struct bf_ptx_warp *w = c->warp;
+	const uint64_t span = (uint64_t)x->bytes * x->count, address = address_of(c, x, c->lane);
+	const struct bf_ptx_window *win = NULL;
+	uint64_t base = 0;
+
+	switch (x->space) {
+	case BF_PTX_LOCAL:
+		return NULL;
+	case BF_PTX_CONST:
+		win = &w->constant;
+		break;
+	case BF_PTX_PARAM:
+	case BF_PTX_PARAM_ENTRY:
+		win = &w->param;
+		break;
+	case BF_PTX_SHARED:
+	case BF_PTX_SHARED_CTA:
+	case BF_PTX_SHARED_CLUSTER:
+		win = &w->shared;
+		base = win->base;
+		break;
+	default:
+		if (address - BF_PTX_SHARED_WINDOW < 1ull << 32 || (*w->slow & w->loads_mind) != 0)
+			return NULL;
+		for (uint32_t k = 0; k < BF_ARRAY_LEN(w->global) && win == NULL; k++)
+			if (address - w->global[k].base < w->global[k].size)
+				win = &w->global[k];
+		if (win == NULL)
+			return NULL;
+		base = win->base;
+	}
+	const uint64_t offset = address - base;
+	if (win->size < span || offset > win->size - span || (offset & (span - 1)) != 0)
+		return NULL;
+	if (x->space == BF_PTX_SPACE_NONE || x->space == BF_PTX_GLOBAL)
+		*w->charge += w->load_ps;
+	return win->host + offset;
+}
+
+/* A load of one plain place for all lanes of the mask. False: not that simple. */
+static inline bool load_one(struct bf_ptx_core *c, const struct bf_ptx_access *x)
+{
+	const uint8_t *at = one_address(c, x) ? plain_place(c, x) : NULL;
+
+	if (at == NULL)
+		return false;
+	for (uint32_t e = 0; e < x->count; e++)
+		load_same(c, &x->out[e], bytes_at(at + (size_t)e * x->bytes, x->bytes));
+	return true;
+}
+
+/* All that is not one plain place: stack slots, lanes with places of their own, and the machine's. */
+static BF_NOINLINE const struct bf_ptx_insn *load_others(struct bf_ptx_core *c, const struct bf_ptx_insn *i)
 {
 	const struct bf_ptx_access *x = i->more;
 	struct places p;
@@ -388,6 +457,15 @@ HANDLER(load)
 		return i + 1;
 	}
 	return bf_ptx_access_slow(c, i);
+}
+
+HANDLER(load)
+{
+	const struct bf_ptx_access *x = i->more;
+
+	if (x->prepared.plain && load_one(c, x))
+		return i + 1;
+	return load_others(c, i);
 }
 
 HANDLER(store)

@@ -57,10 +57,37 @@ static uint32_t source_lane(uint32_t sub, uint32_t l, uint32_t b, uint32_t bound
 	return *in ? j : l;
 }
 
+static bool alike(const uint32_t *row)
+{
+	uint32_t differ = 0;
+
+	for (uint32_t l = 0; l < BF_PTX_LANES; l++)
+		differ |= row[l] ^ row[0];
+	return differ == 0;
+}
+
+/* All lanes read one: what a leader says to its warp. False: it is not that. */
+static bool tell_all(const struct bf_ptx_meet *x, struct meeting *m)
+{
+	bool in;
+	uint32_t j;
+
+	if (x->sub != BF_PTX_SUB_IDX || (m->bounds[0] & 0x1f1f) != 0x1f || !alike(m->lane) || !alike(m->bounds))
+		return false;
+	j = source_lane(x->sub, 0, m->lane[0], m->bounds[0], &in);
+	const uint32_t value = m->set >> j & 1 ? (uint32_t)value_of(m, j) : 0;
+	for (uint32_t l = 0; l < BF_PTX_LANES; l++)
+		m->out[l] = value;
+	m->out_pred = ~0u;
+	return true;
+}
+
 static void shuffle(const struct bf_ptx_meet *x, struct meeting *m)
 {
 	uint32_t from[BF_PTX_LANES];
 
+	if (m->set == ~0u && tell_all(x, m))
+		return;
 	for (uint32_t l = 0; l < BF_PTX_LANES; l++)
 		from[l] = (uint32_t)value_of(m, l);
 	m->out_pred = 0;
@@ -178,7 +205,10 @@ static void deliver(struct bf_ptx_core *c, const struct bf_ptx_meet *x, const ui
 {
 	if (x->to != BF_PTX_REF_NONE) {
 		uint32_t *d = bf_ptx_row32(c, x->to);
-		EACH(c->mask, l) d[l] = out[l];
+		if (c->mask == ~0u)
+			memcpy(d, out, sizeof(*d) * BF_PTX_LANES);
+		else
+			EACH(c->mask, l) d[l] = out[l];
 	}
 	if (x->to_pred != BF_PTX_REF_NONE)
 		bf_ptx_pred_set(c, x->to_pred, out_pred);
@@ -257,11 +287,13 @@ const struct bf_ptx_insn *bf_ptx_do_meet(struct bf_ptx_core *c, const struct bf_
 		return i + 1;
 	}
 	/* Lanes of another member mask meet among themselves: they come here once more. */
-	uint32_t same = 0;
-	EACH(c->mask, l) same |= (uint32_t)(row[l] == members) << l;
-	if (same != c->mask) {
-		bf_ptx_account(c, i->count);
-		bf_ptx_split(c, c->mask & ~same, i);
+	if ((x->members & BF_PTX_REF_CONST) == 0 && !alike(row)) {
+		uint32_t same = 0;
+		EACH(c->mask, l) same |= (uint32_t)(row[l] == members) << l;
+		if (same != c->mask) {
+			bf_ptx_account(c, i->count);
+			bf_ptx_split(c, c->mask & ~same, i);
+		}
 	}
 	if ((c->mask & ~members) != 0)
 		return bf_ptx_trapped(c, i, BF_PTX_TRAP_MASK, "a lane is not in the member mask that it names");
