@@ -181,6 +181,7 @@ static void find(struct bf_event *ev)
 	record_wait(u, in, now + in->wake_ps, BF_HOPPER_WOKEN);
 	in->next_waiter = NULL;
 	let_go(u, in, now + in->wake_ps, u->t.wake_next);
+	u->waking_ps = (u->waking_ps > now ? u->waking_ps : now) + u->t.wake_op;
 	if (u->called)
 		set_search(u);
 }
@@ -196,6 +197,7 @@ bool bf_sync_pool_park(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_
 {
 	if (u->parked >= u->profile->pool_entries) {
 		u->counts.refused++;
+		u->free_ps += u->t.refuse_op;
 		record_wait(u, in, at_ps, BF_HOPPER_REFUSED);
 		return false;
 	}

@@ -7,12 +7,9 @@
  * Rows that the model does not meet, and why:
  * - wake: rows of one shot, taken while most code ran for the first time: of two runs of one row the means differ by up
  *   to 12 %, the last of 31 waiters by up to 50 %. What warps do behind the wait is a constant of the experiment.
- * - wait62, pool with 48 and 62 waiters: which of the refused warps asks again when decides; on silicon the retries of
- *   30 warps drift, here they keep their phases. The capacity is exact; tries and times of resumption are not.
- * - wake_lanes with several warps: a sub-partition's arrivals and loads wait behind tests of many barriers that came
- *   before them; not modelled.
- * - limit_many with 8 and 31 waiters: one of 48 (186) tries parks a few cycles on the other side of a tick.
- * - hint_arrive: the arriving warp's delay loop ends up to 30 cycles late; a wait of some hundred cycles shows it.
+ * - wait62, pool with 48 and 62 waiters: who of the refused asks next gets a free entry, and that is not the same twice
+ *   on silicon (docs/hardware/hopper.md, try-wait-buffer-9). The capacity is exact; means of tries are.
+ * - wake_lanes with 16 warps: their first code keeps them up to 100 cycles longer from the first try's end than four.
  * - evict_parked: of 12 waiters some time out while the others are being woken; a warp's first code costs 42 cycles
  * once.
  * - noise: the same, 9 cycles in one row.
@@ -54,9 +51,11 @@
 	    .miss_mc = 9000,                                     /* stride */                                          \
 	    .ahead_mc = 16000,                     /* evict_parked: of arrivals in a row only the first pays a miss */ \
 	    .op_mc = 7400,                         /* arrive_throughput, distinct barriers */                          \
+	    .test_op_mc = 4000,                    /* calibrate */                                                     \
+	    .refuse_op_mc = 5000,                  /* docs/hardware/hopper.md, try-wait-buffer-8 */                    \
+	    .wake_op_mc = 3000,                    /* likewise */                                                      \
 	    .lane_mc = 10980,                      /* merge */                                                         \
-	    .lane_test_mc = 13400,                 /* park_shape, lanes on two barriers */                             \
-	    .lane_busy_mc = 7400,                  /* wake_lanes, 16 warps */                                          \
+	    .lane_test_mc = 13000,                 /* calibrate, park_shape */                                         \
 	    .merge_mc = 2000,                      /* arrive_throughput, one barrier */                                \
 	    .issue_mc = 8000,                      /* arrive_throughput, one warp */                                   \
 	    .operands_mc = 43000,                  /* arrive_cycle, not dependent */                                   \
@@ -129,9 +128,11 @@ const struct bf_hopper_field bf_hopper_fields[] = {
 	TIME(miss_mc),
 	TIME(ahead_mc),
 	TIME(op_mc),
+	TIME(test_op_mc),
+	TIME(refuse_op_mc),
+	TIME(wake_op_mc),
 	TIME(lane_mc),
 	TIME(lane_test_mc),
-	TIME(lane_busy_mc),
 	TIME(merge_mc),
 	TIME(issue_mc),
 	TIME(operands_mc),

@@ -45,9 +45,11 @@ struct bf_hopper_profile {
 	uint32_t miss_mc;      /* more when the barrier is not cached */
 	uint32_t ahead_mc;     /* the line of an instruction so close behind another is there in time: no miss to see */
 	uint32_t op_mc;        /* the unit's time for one barrier operation */
+	uint32_t test_op_mc;   /* ... for a look at one: test_wait, try_wait */
+	uint32_t refuse_op_mc; /* ... more for a try_wait that finds no entry */
+	uint32_t wake_op_mc;   /* ... for a waiter that is let go */
 	uint32_t lane_mc;      /* an instruction's, for each further barrier that its lanes name: arrivals */
 	uint32_t lane_test_mc; /* ... waits */
-	uint32_t lane_busy_mc; /* the unit's time for it: other warps' instructions may come between */
 	uint32_t merge_mc;     /* ... for an arrival that joins one which waits for the unit */
 	uint32_t issue_mc;     /* between two instructions of one warp */
 	uint32_t operands_mc;  /* issue to when the registers of the operands are free again */

@@ -46,13 +46,15 @@ static void set_times(struct bf_sync_unit *u)
 		{ &u->t.init, p->init_mc },
 		{ &u->t.expect, p->expect_mc },
 		{ &u->t.refuse, p->refuse_mc },
+		{ &u->t.refuse_op, p->refuse_op_mc },
+		{ &u->t.wake_op, p->wake_op_mc },
 		{ &u->t.miss, p->miss_mc },
 		{ &u->t.ahead, p->ahead_mc },
 		{ &u->t.enter, p->enter_mc },
 		{ &u->t.op, p->op_mc },
 		{ &u->t.lane, p->lane_mc },
 		{ &u->t.lane_test, p->lane_test_mc },
-		{ &u->t.lane_busy, p->lane_busy_mc },
+		{ &u->t.test_op, p->test_op_mc },
 		{ &u->t.merge, p->merge_mc },
 		{ &u->t.operands, p->operands_mc },
 		{ &u->t.remote_issue, p->remote_issue_mc },
@@ -261,8 +263,7 @@ static enum bf_mbar_fault do_barrier(struct bf_sync_unit *u, struct bf_sync_inst
 	return BF_MBAR_OK;
 }
 
-/* Lanes of `lanes` that name the same barrier as its first one. */
-static uint32_t same_barrier(const struct bf_sync_instr *in, uint32_t lanes)
+uint32_t bf_sync_same_barrier(const struct bf_sync_instr *in, uint32_t lanes)
 {
 	const uint32_t address = in->address[__builtin_ctz(lanes)];
 	uint32_t same = 0;
@@ -276,6 +277,11 @@ static uint32_t same_barrier(const struct bf_sync_instr *in, uint32_t lanes)
 }
 
 /* ---- the unit's time ---- */
+
+static bool is_wait(enum bf_sync_op op)
+{
+	return op >= BF_SYNC_TEST_PARITY && op <= BF_SYNC_TRY_STATE;
+}
 
 /*
  * When the unit takes an instruction that comes now. An arrival whose barrier is that of the last operation waiting for
@@ -292,6 +298,12 @@ static uint64_t take_turn(struct bf_sync_unit *u, const struct bf_sync_instr *in
 		return u->tail_start_ps;
 	}
 	u->tail_start_ps = u->free_ps > now ? u->free_ps : now;
+	if (is_wait((enum bf_sync_op)in->op)) {
+		u->tail_start_ps = u->waking_ps > u->tail_start_ps ? u->waking_ps : u->tail_start_ps;
+		u->tail_address = UINT32_MAX;
+		u->free_ps = (u->free_ps > now ? u->free_ps : now) + u->t.test_op;
+		return u->tail_start_ps;
+	}
 	u->tail_address = in->op == BF_SYNC_ARRIVE ? address : UINT32_MAX;
 	u->free_ps = u->tail_start_ps + u->t.op;
 	return u->tail_start_ps;
@@ -370,8 +382,7 @@ static bool tries(const struct bf_sync_instr *in)
 	return in->op == BF_SYNC_TRY_PARITY || in->op == BF_SYNC_TRY_STATE;
 }
 
-/* A wait has its answers in `result`; unless it parks it is done at `done_ps`. */
-static void answer(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_t start_ps, uint64_t done_ps)
+void bf_sync_answer(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_t start_ps, uint64_t done_ps)
 {
 	if (tries(in) && in->result != in->active) {
 		if (!in->result && may_park(in) && bf_sync_pool_park(u, in, start_ps))
@@ -385,20 +396,26 @@ static void answer(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_t st
 
 /* ---- instructions ---- */
 
-static bool is_wait(enum bf_sync_op op)
+bool bf_sync_wait_barrier(struct bf_sync_unit *u, struct bf_sync_instr *in, uint32_t lanes, uint64_t at_ps, bool *hit)
 {
-	return op >= BF_SYNC_TEST_PARITY && op <= BF_SYNC_TRY_STATE;
+	uint32_t flips;
+	const enum bf_mbar_fault fault = do_barrier(u, in, lanes, at_ps, hit, &flips);
+
+	u->last_ps = u->sim->now_ps;
+	if (BF_UNLIKELY(fault))
+		raise_fault(u, in, fault, in->fault_lane);
+	return !fault;
 }
 
 /*
- * When the last of `more` further barriers of an instruction is done. One instruction's come `each_ps` apart; those of
- * other warps go in between, and first barriers of instructions before all of them (row kind wake_lanes).
+ * When the last of `more` further barriers of an instruction is done: `lane` apart, if not those of other warps go in
+ * between.
  */
-static uint64_t do_again(struct bf_sync_unit *u, uint64_t start_ps, uint32_t more, uint64_t each_ps)
+static uint64_t again(struct bf_sync_unit *u, uint64_t start_ps, uint32_t more)
 {
-	const uint64_t alone = start_ps + more * each_ps;
+	const uint64_t alone = start_ps + more * u->t.lane;
 
-	u->again_ps = (u->again_ps > start_ps ? u->again_ps : start_ps) + more * u->t.lane_busy;
+	u->again_ps = (u->again_ps > start_ps ? u->again_ps : start_ps) + more * u->t.op;
 	return u->again_ps > alone ? u->again_ps : alone;
 }
 
@@ -406,18 +423,27 @@ static uint64_t do_again(struct bf_sync_unit *u, uint64_t start_ps, uint32_t mor
 static void do_lanes(struct bf_sync_unit *u, struct bf_sync_instr *in, uint32_t lanes)
 {
 	const enum bf_sync_op op = (enum bf_sync_op)in->op;
-	const uint64_t start = take_turn(u, in, lanes);
-	const uint64_t lane = is_wait(op) ? u->t.lane_test : u->t.lane;
 	const bool ahead = u->sim->now_ps - u->last_ps < u->t.ahead;
-	uint64_t at = start, extra = 0;
-	uint32_t more = 0;
+	uint32_t same = lanes & (lanes - 1) ? bf_sync_same_barrier(in, lanes) : lanes, more = 0;
+	uint64_t start, at, extra = 0;
 
-	for (uint32_t left = lanes, same; left; left &= ~same) {
+	if (is_wait(op) && same != lanes) {
+		in->operands_ps = in->next_ps = u->sim->now_ps + u->t.operands;
+		bf_sync_passes(u, in);
+		return;
+	}
+	start = take_turn(u, in, lanes);
+	if (BF_UNLIKELY(u->passing[in->warp % BF_SYNC_PARTS] != NULL)) {
+		const uint64_t behind = bf_sync_behind(u, in);
+
+		start = behind > start ? behind : start;
+	}
+	at = start;
+	for (uint32_t left = lanes;;) {
 		enum bf_mbar_fault fault;
 		uint32_t flips;
 		bool hit;
 
-		same = left & (left - 1) ? same_barrier(in, left) : left;
 		fault = do_barrier(u, in, same, at, &hit, &flips);
 		if (BF_UNLIKELY(fault)) {
 			raise_fault(u, in, fault, in->fault_lane);
@@ -430,18 +456,20 @@ static void do_lanes(struct bf_sync_unit *u, struct bf_sync_instr *in, uint32_t 
 					  at + extra + u->t.wake);
 		if (op == BF_SYNC_INVAL)
 			bf_sync_cache_remove(u, bf_sync_lane_address(in, (uint32_t)__builtin_ctz(same)), true);
-		if (left == same)
+		left &= ~same;
+		if (!left)
 			break;
-		at += lane;
+		same = left & (left - 1) ? bf_sync_same_barrier(in, left) : left;
+		at += u->t.lane;
 		more++;
 	}
 	u->last_ps = u->sim->now_ps;
 	if (more)
-		at = do_again(u, start, more, lane);
+		at = again(u, start, more);
 	in->operands_ps = at - start + u->sim->now_ps + u->t.operands;
 	in->next_ps = at - start + (start > u->sim->now_ps + u->t.issue ? start : u->sim->now_ps + u->t.issue);
 	if (is_wait(op))
-		answer(u, in, start, at + extra + u->t.test);
+		bf_sync_answer(u, in, start, at + extra + u->t.test);
 	else
 		bf_sync_finish(u, in, at + extra + latency(u, op));
 }

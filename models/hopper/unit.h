@@ -7,7 +7,8 @@
  *
  * Order. The unit takes instructions, remote requests and signals of copies in the order in which they reach it, and
  * that order is all there is to its values: so the effect of an instruction on words happens inside bf_sync_issue(),
- * while its results and wake-ups come at their times. (A look from outside the simulation therefore sees a word as much
+ * while its results and wake-ups come at their times. Waits alone, whose lanes name several barriers, look at them one
+ * after the other. (A look from outside the simulation therefore sees a word as much
  * as the length of the unit's queue too early; no instruction can.)
  *
  * Sources: what an H200 did when it was measured (traces/samples/hopper_*_h200), PTX ISA 9.0 section 9.7.13.15, and
@@ -88,6 +89,8 @@ struct bf_sync_instr {
 	struct bf_sync_unit *unit;
 	struct bf_sync_instr *next_waiter, **waiter_link;
 	uint64_t limit_ps;
+	uint32_t left;    /* of a wait on several barriers: lanes that have not had their look */
+	uint64_t late_ps; /* ... a miss of the first one */
 	uint64_t wake_ps; /* from being found to its turn, once `called`: its phase is over */
 	bool called;
 };

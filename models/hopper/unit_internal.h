@@ -11,8 +11,8 @@
 struct bf_sync_times {
 	uint64_t tick, limit, limit_next;
 	uint64_t arrive, test, init, expect, refuse, miss, ahead, enter;
-	uint64_t op, lane, lane_test, lane_busy, merge, issue, operands, remote_issue, remote_operands, load, atomic,
-	    recv;
+	uint64_t op, test_op, refuse_op, wake_op, lane, lane_test, merge, issue, operands, remote_issue,
+	    remote_operands, load, atomic, recv;
 	uint64_t wake, wake_scan, wake_next, wake_part, hint_true, hint_false, acquire;
 };
 
@@ -44,9 +44,13 @@ struct bf_sync_unit {
 	uint64_t free_ps;
 	uint64_t tail_start_ps;
 	uint32_t tail_address;
-	uint64_t last_ps;  /* when the last instruction came */
-	uint64_t again_ps; /* ... for the further barriers of instructions that name several */
-	uint64_t recv_ps;  /* requests from outside */
+	uint64_t last_ps;   /* when the last instruction came */
+	uint64_t again_ps;  /* ... for the further barriers of arrivals that name several */
+	uint64_t recv_ps;   /* requests from outside */
+	uint64_t waking_ps; /* waits come behind waiters that are let go until then */
+
+	/* Waits on several barriers, by sub-partition: the first one is under way. */
+	struct bf_sync_instr *passing[BF_SYNC_PARTS];
 
 	/* Barrier cache. */
 	struct bf_sync_line line[BF_HOPPER_LINES_MAX];
@@ -101,6 +105,23 @@ void bf_sync_pool_evict(struct bf_sync_unit *u, uint32_t address, uint32_t bytes
 
 /* `in` is done at `at_ps`. */
 void bf_sync_finish(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_t at_ps);
+
+/* Lanes of `lanes` that name the same barrier as its first one. */
+uint32_t bf_sync_same_barrier(const struct bf_sync_instr *in, uint32_t lanes);
+
+/* The wait's lanes `lanes`, which name one barrier, get their results now; `hit`: it was cached. False: a fault. */
+bool bf_sync_wait_barrier(struct bf_sync_unit *u, struct bf_sync_instr *in, uint32_t lanes, uint64_t at_ps, bool *hit);
+
+/* A wait has its answers in `result`; unless it parks it is done at `done_ps`. */
+void bf_sync_answer(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_t start_ps, uint64_t done_ps);
+
+/* ---- passes.c ---- */
+
+/* When an instruction `in` of a sub-partition in which such a wait is under way may go, as things stand. */
+uint64_t bf_sync_behind(const struct bf_sync_unit *u, const struct bf_sync_instr *in);
+
+/* A wait whose lanes name several barriers. */
+void bf_sync_passes(struct bf_sync_unit *u, struct bf_sync_instr *in);
 
 static inline uint32_t bf_sync_lane_address(const struct bf_sync_instr *in, uint32_t lane)
 {

@@ -339,6 +339,56 @@ START_TEST(a_waiter_parked_last_is_found_last)
 }
 END_TEST
 
+/* `warp`'s lanes ask for barriers 0 to `barriers` - 1 in turn. */
+static void look(struct rig *r, struct waiter *w, uint32_t warp, uint32_t barriers, uint32_t *next)
+{
+	*w = (struct waiter){ .sim = r->sim, .next = next };
+	w->in.op = BF_SYNC_TEST_PARITY;
+	w->in.active = UINT32_MAX;
+	w->in.warp = (uint8_t)warp;
+	w->in.done = waiter_done;
+	for (uint32_t lane = 0; lane < BF_WARP_LANES; lane++)
+		w->in.address[lane] = lane % barriers * 8;
+	bf_hopper_issue(r->cta[0], &w->in);
+}
+
+/* One warp's looks are 13 cycles apart; those of four sub-partitions take turns; each has one such wait at a time. */
+START_TEST(a_wait_on_several_barriers_looks_at_one_after_the_other)
+{
+	const uint64_t test = bf_hopper_h200.test_mc, each = bf_hopper_h200.lane_test_mc,
+		       op = bf_hopper_h200.test_op_mc;
+	static const uint32_t warps[] = { 1, 4, 8 };
+	struct waiter w[8];
+	uint32_t next = 0;
+	struct rig r;
+
+	for (uint32_t c = 0; c < BF_ARRAY_LEN(warps); c++) {
+		const uint32_t batches = (warps[c] + 3) / 4;
+		const uint64_t apart = warps[c] == 1 ? each : 4 * op;
+		uint64_t start, last = 0;
+
+		rig_open(&r, &(struct rig_opts){ 0 });
+		for (uint32_t i = 0; i < 16; i++)
+			rig_do(&r, 0, BF_SYNC_INIT, i * 8, i == 9 ? 2 : 1, 0);
+		pass(&r, 1000);
+		start = r.sim->now_ps;
+		for (uint32_t i = 0; i < warps[c]; i++)
+			look(&r, &w[i], i, 16, &next);
+		/* What completes while they look is seen by looks that come later. */
+		rig_do(&r, 0, BF_SYNC_ARRIVE, 15 * 8, 1, 0);
+		pass(&r, 2000);
+		for (uint32_t i = 0; i < warps[c]; i++) {
+			ck_assert_uint_eq(w[i].in.result, 0x80008000);
+			last = w[i].when - start > last ? w[i].when - start : last;
+		}
+		/* Within one look of each warp, and the arrive. */
+		ck_assert_uint_ge(last * 1000 / CYCLE + 1000, test + apart * (16 * batches - 1));
+		ck_assert_uint_le(last * 1000 / CYCLE, test + apart * 16 * batches + bf_hopper_h200.op_mc);
+		rig_close(&r);
+	}
+}
+END_TEST
+
 START_TEST(a_wait_ends_at_its_15th_tick)
 {
 	struct waiter w[2];
@@ -598,6 +648,7 @@ int main(void)
 	tcase_add_test(tc, an_exit_drops_lines);
 	tcase_add_test(tc, wakes_in_order_of_parking);
 	tcase_add_test(tc, a_waiter_parked_last_is_found_last);
+	tcase_add_test(tc, a_wait_on_several_barriers_looks_at_one_after_the_other);
 	tcase_add_test(tc, a_wait_ends_at_its_15th_tick);
 	tcase_add_test(tc, thirty_two_may_wait);
 	tcase_add_test(tc, only_converged_warps_park);

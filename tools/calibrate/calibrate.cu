@@ -95,6 +95,27 @@ __global__ void init_test(uint32_t zero, uint64_t *cycles)
 	}
 }
 
+/* Every warp's lanes look at `barriers` barriers in turn, again and again; all warps begin together. */
+__global__ void waits(uint32_t barriers, uint32_t zero, uint64_t *cycles)
+{
+	struct bf_thread t;
+	const uint32_t base = bf_shared_base(&t);
+	uint32_t at = base + bf_lane(&t) % barriers * 8;
+	uint64_t began;
+
+	if (threadIdx.x == 0)
+		for (uint32_t i = 0; i < barriers; i++)
+			bf_bar_init(&t, base + i * 8, BIG);
+	for (uint32_t lap = 0; lap < 2; lap++) {
+		__syncthreads();
+		began = now();
+		for (uint32_t i = 0; i < 16; i++)
+			at += (uint32_t)bf_bar_test(&t, at, 0) & zero;
+		if (bf_lane(&t) == 0)
+			cycles[bf_warp(&t)] = now() - began + (at & zero);
+	}
+}
+
 /* A warp waits for a phase that never ends: how long until it is told so. */
 __global__ void limit(uint32_t tries, uint64_t *cycles)
 {
@@ -263,7 +284,7 @@ static uint32_t median(std::vector<uint64_t> v)
 
 struct figures {
 	uint32_t arrive, miss, test, init, load, atomic, limit, wake, wake_next, relaxed, release, bulk_small,
-	    bulk_large;
+	    bulk_large, look, look_all;
 	uint32_t lines, line_bytes, pool;
 };
 
@@ -271,8 +292,8 @@ struct figures {
  * What these probes gave on NVIDIA H200s at 1980 MHz, in milli-cycles: the same in every run but for bulk copies, whose
  * 64 KiB took 966 to 1019 cycles on different cards.
  */
-static const struct figures reference = { 62390, 9000,   62390,  90312,  40761,  126326, 7764000, 96000,
-					  2000,  191000, 445000, 328000, 992000, 16,     16,      32 };
+static const struct figures reference = { 62390,  9000,   62390,  90312,  40761, 126326, 7764000, 96000, 2000,
+					  191000, 445000, 328000, 992000, 13000, 4000,   16,      16,    32 };
 
 static void measure_sizes(struct figures *f)
 {
@@ -309,6 +330,21 @@ static void measure_pool(struct figures *f, int sms)
 	f->pool = median(counts);
 	CUDA(cudaFree(device_sm));
 	CUDA(cudaFree(device_took));
+}
+
+/* Between two looks of one warp, and of 16 warps of four sub-partitions, at 16 barriers each. */
+static void measure_looks(struct figures *f)
+{
+	uint64_t one, sixteen;
+
+	waits<<<1, 32, 4096>>>(1, 0, device_cycles);
+	one = fetch(1);
+	waits<<<1, 32, 4096>>>(16, 0, device_cycles);
+	sixteen = fetch(1);
+	f->look = (uint32_t)((sixteen - one) * 1000 / (16 * 15));
+	waits<<<1, 16 * 32, 4096>>>(16, 0, device_cycles);
+	fetch(16);
+	f->look_all = median(std::vector<uint64_t>(cycles.begin(), cycles.begin() + 16)) * 1000 / (16 * 16 * 16);
 }
 
 static void measure_waits(struct figures *f)
@@ -355,6 +391,7 @@ static void measure(struct figures *f, int sms)
 	measure_sizes(f);
 	measure_pool(f, sms);
 	measure_waits(f);
+	measure_looks(f);
 	measure_bulk(f);
 }
 
@@ -363,10 +400,10 @@ static void print_figures(const struct figures *f)
 	fprintf(stderr,
 		"arrive %u, miss +%u, test %u, init and test %u, load %u, atomic %u\n"
 		"time limit %u, wake %u, next %u, remote relaxed %u, release %u\n"
-		"bulk of 64 B %u, of 64 KiB %u (milli-cycles)\n"
+		"bulk of 64 B %u, of 64 KiB %u, looks at several barriers %u, of 16 warps %u (milli-cycles)\n"
 		"cache: %u entries of %u bytes; try-wait buffer: %u entries\n",
 		f->arrive, f->miss, f->test, f->init, f->load, f->atomic, f->limit, f->wake, f->wake_next, f->relaxed,
-		f->release, f->bulk_small, f->bulk_large, f->lines, f->line_bytes, f->pool);
+		f->release, f->bulk_small, f->bulk_large, f->look, f->look_all, f->lines, f->line_bytes, f->pool);
 }
 
 static void field(FILE *out, const char *name, long long base, long long here, long long there)
@@ -405,6 +442,8 @@ static void write_profile(FILE *out, const struct figures *f, const cudaDevicePr
 	field(out, "remote_mc", b->remote_mc, (long long)f->relaxed - f->wake, (long long)r->relaxed - r->wake);
 	field(out, "remote_release_mc", b->remote_release_mc, (long long)f->release - f->relaxed,
 	      (long long)r->release - r->relaxed);
+	field(out, "lane_test_mc", b->lane_test_mc, f->look, r->look);
+	field(out, "test_op_mc", b->test_op_mc, f->look_all, r->look_all);
 	field(out, "bulk_latency_mc", b->bulk_latency_mc, f->bulk_small, r->bulk_small);
 	field(out, "bulk_line_mc", b->bulk_line_mc, line, line_there);
 	fprintf(out, "\n}\n");

@@ -11,14 +11,16 @@
 /*
  * Code around the tries, in thousandths of a cycle. CODE: clock reads and the loop's end, within a try as the first
  * probe took it. COLD: its first pass. BETWEEN: from one try's end to the next one's start in the second probe.
- * HINT_START: from the common start to the first try of hint_arrive; HINT_LOOP: between two of its tries, the first
- * two excepted; HINT_CODE: within one. BACKGROUND: a loop's part beside its arrive.
+ * HINT_START: from the common start to the first try of hint_arrive; HINT_LOOP, and
+ * PLAIN_LOOP without a hint: between two of its tries, the first two excepted; HINT_CODE: within one. BACKGROUND: a
+ * loop's part beside its arrive.
  */
 #define CODE 30000
 #define COLD 25000
 #define BETWEEN 34000
 #define HINT_START 94000
 #define HINT_LOOP 149000
+#define PLAIN_LOOP 136000
 #define HINT_LOOP_FIRST 115000
 #define HINT_CODE 32000
 #define BACKGROUND 40000
@@ -28,7 +30,8 @@
 
 struct limit {
 	uint32_t waiters, runs;
-	int64_t gap; /* between the waiters' starts */
+	int64_t gap; /* between the waiters' starts, or: */
+	const int64_t *begins;
 	bool hinted;
 	int64_t code;
 	int64_t start[WAITERS][16], end[WAITERS][16]; /* out */
@@ -40,7 +43,7 @@ static void limit_main(struct bf_warp *w)
 {
 	struct limit *k = w->arg;
 
-	bf_lab_spend(w, 1000 + (int64_t)w->warp * k->gap);
+	bf_lab_spend(w, 1000 + (k->begins ? k->begins[w->warp] : (int64_t)w->warp * k->gap));
 	for (uint32_t r = 0; r < k->runs; r++) {
 		k->start[w->warp][r] = bf_lab_clock(w);
 		bf_lab_instr(w, BF_SYNC_TRY_PARITY, bf_lab_barrier(w->cta, 0, 8), 0)->hinted = k->hinted;
@@ -156,15 +159,17 @@ void bf_row_limit_many(struct bf_row *row)
 		.gap = bf_row_number(row, "gap"),
 		.code = BETWEEN,
 	};
-	int64_t ends[BF_ROW_LIST], cycles[BF_ROW_LIST], shift;
+	int64_t ends[BF_ROW_LIST], cycles[BF_ROW_LIST], begins[WAITERS], shift;
 	const uint32_t n = bf_row_list(row, "ends", ends);
 
-	if (bf_row_list(row, "cycles", cycles) != n || n != k.waiters * k.runs) {
+	if (bf_row_list(row, "cycles", cycles) != n || n != k.waiters * k.runs || k.waiters > WAITERS) {
 		row->problem = "the row's lists have different lengths";
 		return;
 	}
-	if (k.gap == 0)
-		k.gap = SKEW / 4;
+	/* The waiters' loops before their first wait end up to 20 cycles after the gap: as in the row. */
+	for (uint32_t i = 0; i < k.waiters; i++)
+		begins[i] = ends[i * k.runs] - cycles[i * k.runs] - (ends[0] - cycles[0]) + 1000000;
+	k.begins = begins;
 	if (!run_limit(row, &k, 0))
 		return;
 	shift = ends[0] - k.end[0][0];
@@ -222,7 +227,7 @@ static void hint_main(struct bf_warp *w)
 		if (k->tries < 12)
 			k->each[k->tries] = bf_lab_clock(w) - start;
 		k->tries++;
-		bf_lab_spend(w, k->tries == 1 ? HINT_LOOP_FIRST : HINT_LOOP);
+		bf_lab_spend(w, k->tries == 1 ? HINT_LOOP_FIRST : k->hinted ? HINT_LOOP : PLAIN_LOOP);
 	}
 }
 
@@ -277,8 +282,11 @@ void bf_row_hint_arrive(struct bf_row *row)
  * Two blocks of 32 warps on one SM; warp 31 of each completes its block's barriers. POLL: a loop's part of a refused
  * try, as 30 warps in turn see it.
  */
-#define POLL 185000
+#define POLL 170000
+#define DRIFT 40000
 #define BLOCK_SKEW 25000 /* the second block's clock reads */
+#define TIMER_SKEW 600000
+#define SECOND_BLOCK 200000
 
 struct crowd {
 	uint32_t barriers;
@@ -286,6 +294,8 @@ struct crowd {
 	int64_t arrived[2][32];
 	int64_t resumed[WAITERS], tries[WAITERS], shortest[WAITERS];
 	int64_t one_try, waiters;
+	int64_t skew;      /* the second block completes so much later */
+	struct bf_rng rng; /* retries drift */
 };
 
 static void crowd_main(struct bf_warp *w)
@@ -295,7 +305,7 @@ static void crowd_main(struct bf_warp *w)
 	const uint32_t barrier = bf_lab_barrier(w->cta, w->warp % k->barriers, 8);
 	bool over = false;
 
-	bf_lab_spend(w, 160000 + (int64_t)w->warp * SKEW);
+	bf_lab_spend(w, 160000 + block * SECOND_BLOCK + (int64_t)w->warp * SKEW);
 	k->shortest[i] = 0;
 	while (!over) {
 		const int64_t start = bf_lab_clock(w);
@@ -305,7 +315,7 @@ static void crowd_main(struct bf_warp *w)
 		if (!over && (k->shortest[i] == 0 || bf_lab_clock(w) - start < k->shortest[i]))
 			k->shortest[i] = bf_lab_clock(w) - start;
 		if (!over)
-			bf_lab_spend(w, POLL);
+			bf_lab_spend(w, POLL - DRIFT + (int64_t)bf_rng_below(&k->rng, 2 * DRIFT));
 	}
 	k->resumed[i] = bf_lab_clock(w) - k->arrived[block][w->warp % k->barriers];
 	k->one_try += k->tries[i] == 1000;
@@ -316,7 +326,7 @@ static void crowd_complete(struct bf_warp *w)
 	struct crowd *k = w->arg;
 	const uint32_t block = bf_hopper_cta_slot(w->cta, 0) / 32;
 
-	bf_lab_spend(w, k->delay + block * BLOCK_SKEW);
+	bf_lab_spend(w, k->delay + block * k->skew);
 	for (uint32_t b = 0; b < k->barriers; b++) {
 		k->arrived[block][b] = bf_lab_clock(w);
 		bf_lab_instr(w, BF_SYNC_ARRIVE, bf_lab_barrier(w->cta, b, 8), 1);
@@ -356,6 +366,7 @@ static bool run_crowd(struct bf_row *row, struct crowd *k, const uint8_t *slot, 
 		row->problem = "the row's numbers do not fit the experiment";
 		return false;
 	}
+	bf_rng_init(&k->rng, 1, "retries");
 	if (bf_lab_open(&lab, row, 1, 32)) {
 		block[0] = lab.cta[0];
 		block[1] = bf_lab_block(&lab, 0, 32);
@@ -381,7 +392,7 @@ static void compare_crowd(struct bf_row *row, struct crowd *k, const char *tries
 
 void bf_row_wait62(struct bf_row *row)
 {
-	struct crowd k = { .barriers = bf_row_u32(row, "barriers_per_block") };
+	struct crowd k = { .barriers = bf_row_u32(row, "barriers_per_block"), .skew = TIMER_SKEW };
 	uint8_t slot[62];
 
 	k.delay = bf_row_number(row, "delay_ns") * 1000 / row->profile->cycle_ps;
@@ -393,7 +404,7 @@ void bf_row_wait62(struct bf_row *row)
 
 void bf_row_pool(struct bf_row *row)
 {
-	struct crowd k = { .barriers = 1, .delay = bf_row_number(row, "delay") };
+	struct crowd k = { .barriers = 1, .delay = bf_row_number(row, "delay"), .skew = BLOCK_SKEW };
 	int64_t hw_warp[BF_ROW_LIST];
 	const uint32_t n = bf_row_list(row, "hw_warp", hw_warp);
 	uint8_t slot[62];
