@@ -12,8 +12,8 @@ xz -dc "$samples/hopper_timing_h200.jsonl.xz" >"$work/all"
 
 # All rows of these kinds are within bounds.
 for kind in arrive_cycle test_cycle stride plain merge arrive_throughput single_latency stale replacement plain_store \
-	cta_exit pingpong wake_order park_shape timeout timeout_bg limit_spread limit_many limit_pair hint_arrive remote_pingpong \
-	remote_throughput cluster_remote_arrive; do
+	cta_exit pingpong wake_order park_shape timeout timeout_bg limit_spread limit_many limit_pair hint_arrive \
+	remote_pingpong remote_throughput cluster_remote_arrive; do
 	rows $kind
 	check "$work/rows"
 	is 0 '(100.0 %)'
