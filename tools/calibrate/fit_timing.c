@@ -446,38 +446,59 @@ static bool predictable(const struct fit *t, const struct point *p)
 	return true;
 }
 
+static size_t within_quarter(const double *errors, size_t n)
+{
+	size_t within = 0;
+
+	for (size_t i = 0; i < n; i++)
+		within += errors[i] <= 0.25;
+	return within;
+}
+
+/* The errors of source `s` with constants that the others chose; `*own` counts figures that no other source tells. */
+static size_t without_source(struct fit *t, uint32_t s, double *errors, size_t *own)
+{
+	size_t n = 0;
+
+	*own = 0;
+	choose(t, s, false, t->move);
+	for (size_t i = 0; i < t->npoints; i++) {
+		const struct point *p = &t->points[i];
+
+		if (!p->ran || p->source != s)
+			continue;
+		if (predictable(t, p))
+			errors[n++] = fabs(exp(residual(p, t->move)) - 1);
+		else
+			++*own;
+	}
+	return n;
+}
+
 static void leave_one_source_out(struct fit *t)
 {
 	double *all = malloc((t->npoints + 1) * sizeof(*all)), *one = malloc((t->npoints + 1) * sizeof(*one));
 	size_t n = 0, own = 0;
 
-	printf("\none source left out at a time%52s %5s %8s\n", "", "told", "median");
+	printf("\n%-78s %5s %5s %9s %8s\n", "one source left out at a time", "own", "told", "median", "<= 25 %");
 	for (uint32_t s = 0; all && one && s < t->nsources; s++) {
-		size_t m = 0, mine = 0;
+		size_t mine, m = without_source(t, s, one, &mine);
 
-		choose(t, s, false, t->move);
-		for (size_t i = 0; i < t->npoints; i++) {
-			const struct point *p = &t->points[i];
-
-			if (!p->ran || p->source != s)
-				continue;
-			if (!predictable(t, p)) {
-				mine++;
-				continue;
-			}
-			one[m++] = fabs(exp(residual(p, t->move)) - 1);
-		}
-		for (size_t i = 0; i < m; i++)
-			all[n++] = one[i];
+		memcpy(all + n, one, m * sizeof(*one));
+		n += m;
 		own += mine;
+		if (m + mine)
+			printf("  %-76.76s %5zu %5zu", t->sources[s], mine, m);
 		if (m)
-			printf("  %-78.78s %5zu %6.1f %%\n", t->sources[s], m, 100 * median_of(one, m));
+			printf(" %7.1f %% %6.0f %%", 100 * median_of(one, m),
+			       100 * (double)within_quarter(one, m) / (double)m);
+		if (m + mine)
+			printf("\n");
 	}
 	if (all)
-		printf("%zu figures told by other sources, median error %.1f %%; %zu stand on constants that only "
-		       "their own "
-		       "source has\n",
-		       n, 100 * median_of(all, n), own);
+		printf("%zu figures told by other sources, median error %.1f %%, %zu within 25 %%; %zu stand on "
+		       "constants that only their own source has\n",
+		       n, 100 * median_of(all, n), within_quarter(all, n), own);
 	free(all);
 	free(one);
 }
