@@ -69,11 +69,13 @@ static void ring(struct cast *x, uint32_t who, uint32_t sem)
 
 static void device_does(struct cast *x, char what, uint64_t va)
 {
-	uint8_t bytes[8] = { 0 };
+	uint8_t bytes[64] = { 0 };
 
 	if (what == '!') {
 		bf_put_le64(bytes, ++x->arrived);
 		STORY_TAIL(&x->s, mmio_arrive, x->link, bytes, 8, .va = BELL, .offset = 0x800, .region = 3, .len = 8);
+	} else if (what == 'e') { /* an entry */
+		STORY_TAIL(&x->s, dma_read, x->n, bytes, 64, .iova = va, .va = va, .len = 64, .done_ps = x->s.now);
 	} else if (what == '?') {
 		STORY_TAIL(&x->s, dma_read, x->n, bytes, 8, .iova = va, .va = va, .len = 8, .done_ps = x->s.now);
 	} else {
@@ -160,6 +162,8 @@ static const struct {
 	{ "awx a1 asi a1 ad n! awy asi a1 ad n?i n! n?i n?y", "ORDER-INDEX",
 	  "A fence of GPU scope between the two stores" },
 	{ "awx a1 asi a1 ad n! awy a1 asi a1 ad n?i n! n?i n?y", NULL, NULL },
+	/* Entries may be strong stores, too: they tell no device how far it may go. */
+	{ "awx a1 asi a1 ad n! awy asi a1 ad nei n! nei n?y", NULL, NULL },
 	/* A release orders what came before it. */
 	{ "awx a1 asi a1 ad n! awy ari a1 ad n?i n! n?i n?y", NULL, NULL },
 	{ "awx a1 asi a1 ad n! awy aqi a1 ad n?i n! n?i n?y", "ORDER-INDEX", "between the two stores" },
@@ -220,6 +224,19 @@ START_TEST(processors_may_keep_order)
 }
 END_TEST
 
+/* Kernels' threads are called by block and warp alone: blocks are of one GPU, and GPU scope holds them. */
+START_TEST(blocks_share_a_gpu)
+{
+	struct cast x;
+
+	begin(&x, NULL);
+	x.a = story_actor(&x.s, "agent", "b0.w0.l0");
+	x.b = story_actor(&x.s, "agent", "b1.w0.l0");
+	play(&x, _i ? "awx a0 atu btu b1 bd n! n?x" : "awx a1 atu btu b1 bd n! n?x");
+	story_ends(&x.s, _i ? "ORDER-DEVICE-READ" : NULL, "has block scope, and a fence of GPU scope");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("rules on what could come in another order");
@@ -229,6 +246,7 @@ int main(void)
 
 	tcase_add_loop_test(tc, order_is_judged, 0, BF_ARRAY_LEN(cases));
 	tcase_add_loop_test(tc, processors_may_keep_order, 0, 2);
+	tcase_add_loop_test(tc, blocks_share_a_gpu, 0, 2);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

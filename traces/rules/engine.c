@@ -421,8 +421,8 @@ static int declare_actor(struct bf_sink *sink, uint32_t actor, const char *kind,
 		return -ENOMEM;
 	a = &r->actors[actor];
 	snprintf(a->name, sizeof(a->name), "%s", name);
-	/* A capture is one machine's, and the first number there is a queue's. */
-	if (strncmp(name, "cap.", 4) != 0) {
+	/* A capture is one machine's, and the first number there is a queue's; a kernel's "b2.w0" is a block's. */
+	if (strncmp(name, "cap.", 4) != 0 && !(name[0] == 'b' && strspn(name + 1, "0123456789"))) {
 		char *end;
 
 		a->pe = (uint32_t)strtoul(name + strcspn(name, "0123456789"), &end, 10);

@@ -8,6 +8,7 @@
 #include "sim/bytes.h"
 
 #define COMPLETION 128u /* bytes; what is longer is data */
+#define INDEX 16u       /* bytes of the longest read of an index; what is longer is an entry, or data */
 
 const struct bf_order_race *bf_order_race(const struct bf_order *o)
 {
@@ -287,11 +288,12 @@ static void on_arrive(struct bf_order *o, const struct bf_seen *e)
 }
 
 /* What the device has read, a strong store, tells it what was released there. */
-static void device_learns(struct bf_order *o, const struct bf_order_store *s)
+static void device_learns(struct bf_order *o, const struct bf_order_store *s, bool index)
 {
 	const struct bf_order_place *p = bf_order_place_at(o, s->va);
 
-	o->threads[s->thread - 1].index = *s;
+	if (index)
+		o->threads[s->thread - 1].index = *s;
 	if (!p)
 		return;
 	bf_order_add(o, &o->devices[BF_SCOPE_SYS], &p->clock[BF_SCOPE_SYS]);
@@ -340,8 +342,8 @@ static void on_dma_read(struct bf_rules *r, struct bf_order *o, const struct bf_
 		if (!l->word[word % BF_ORDER_WORDS].thread)
 			continue;
 		if (l->word[word % BF_ORDER_WORDS].sem != BF_WEAK) {
-			device_learns(o, &l->word[word % BF_ORDER_WORDS]);
-			record = true;
+			record |= end - va <= INDEX;
+			device_learns(o, &l->word[word % BF_ORDER_WORDS], record);
 		}
 		judge(r, o, &l->word[word % BF_ORDER_WORDS], vram);
 	}
