@@ -1,12 +1,16 @@
 #!/bin/sh
 # NCCL under `belfry exec --gpu`, built from its public source with the shared runtime: tests/long/cuda/nccl_sums.cu
 # compares each result with what the sum must be. Two ranks over NET/IB, then with GPUDirect RDMA, shared memory, and
-# the peer's memory; then four ranks. NCCL_HOME is the build folder; the
+# the peer's memory; then four ranks, and two and four GPUs of one process. NCCL_HOME is the build folder; the
 # functions that the test needs are built with
 #
 #	make src.build BUILDDIR=$NCCL_HOME CUDARTLIB="cudart -lcudadevrt" \
 #		NVCC_GENCODE="-gencode=arch=compute_90,code=compute_90" \
 #		ONLY_FUNCS='AllReduce Sum f32 * *|AllReduce Sum i32 * *|AllGather * *|ReduceScatter Sum f32 * *|SendRecv'
+#
+# and those for sums of all types, which are compared if NCCL_TYPES=every, with
+#
+#		ONLY_FUNCS='AllReduce Sum * RING *|AllGather RING *|ReduceScatter Sum * RING *|SendRecv'
 #
 # A toolkit that has a nccl.h of its own shadows NCCL's headers: then CUDA_INC names a folder of links without it.
 #
@@ -26,7 +30,7 @@ nvcc -O2 -std=c++17 -arch=sm_90 -cudart shared -I"$NCCL_HOME/include" -o "$work/
 	"$BELFRY_SOURCE_DIR/tests/long/cuda/nccl_sums.cu" -L"$NCCL_HOME/lib" -lnccl
 cat >"$work/rank" <<END
 #!/bin/sh
-exec "$work/nccl_sums" \$BELFRY_RANK \$RANKS \$IDENTITY \$COUNT
+exec "$work/nccl_sums" \$BELFRY_RANK \$RANKS \$IDENTITY \$COUNT ${NCCL_TYPES:-}
 END
 chmod +x "$work/rank"
 export LD_LIBRARY_PATH="$NCCL_HOME/lib" NCCL_SOCKET_IFNAME=lo NCCL_IB_GID_INDEX=1
@@ -63,12 +67,35 @@ reached() {
 	}
 }
 export NCCL_DEBUG=INFO
+# several GPUS HOW: as many threads of one process, each with a GPU.
+several() {
+	timeout 100 "$BELFRY" exec --gpu "$1" -- "$work/nccl_sums" 0 "$1" - 1000 ${NCCL_TYPES:-} >"$work/out" 2>&1 || {
+		cat "$work/out"
+		echo "$1 GPUs of one process: failed"
+		exit 1
+	}
+	[ "$(grep -c "^ok rank .* of $1, 1000 each" "$work/out")" = "$1" ] || {
+		cat "$work/out"
+		echo "$1 GPUs of one process: not all say ok"
+		exit 1
+	}
+	reached "$2"
+}
+several 2 NET/IB
 NCCL_NET_GDR_LEVEL=SYS run 2 3000
 reached 'NET/IB/0/GDRDMA'
 unset NCCL_SHM_DISABLE
 run 2 3001
 reached SHM
+run 4 3001
+reached SHM
+several 4 SHM
 unset NCCL_P2P_DISABLE
 run 2 3002
 reached P2P/CUMEM
+several 2 P2P/direct
+export NCCL_P2P_LEVEL=SYS # for four GPUs it prefers shared memory
+run 4 3002
+reached P2P/CUMEM
+several 4 P2P/direct
 echo 'ok exec_nccl'

@@ -1,14 +1,25 @@
-// NCCL between processes: nccl_sums RANK RANKS FILE COUNT; the file brings the others the identity that rank 0 made.
-// Each result is compared with what the sum must be.
+// NCCL between processes: nccl_sums RANK RANKS FILE COUNT [every]; the file brings the others the identity that rank 0
+// made. FILE "-": RANKS threads of one process with a GPU each. Each result is compared with what the sum must be; `every`:
+// sums of all of NCCL's types, not of float and int alone.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <cstring>
+#include <thread>
 #include <vector>
 
 #include "nccl_start.h"
 
+// Small enough that each type holds the sum of four exactly.
+template <typename T> static unsigned value(int rank, size_t i)
+{
+	return (unsigned)((i * 7 + (unsigned)rank * 13) % (sizeof(T) == 1 ? 4 : sizeof(T) == 2 ? 51 : 101));
+}
 template <typename T> static std::vector<T> mine(int rank, size_t n)
 {
 	std::vector<T> v(n);
 	for (size_t i = 0; i < n; i++)
-		v[i] = (T)((i * 7 + rank * 13) % 101);
+		v[i] = (T)(float)value<T>(rank, i);
 	return v;
 }
 // `got` is what `want` gives for each place.
@@ -18,13 +29,13 @@ template <typename T, typename F> static void same(const char *what, const T *de
 	size_t wrong = 0, first = n;
 	CK(cudaMemcpy(got.data(), device, n * sizeof(T), cudaMemcpyDeviceToHost));
 	for (size_t i = n; i-- > 0;)
-		if (got[i] != (T)want(i)) {
+		if ((float)got[i] != (float)want(i)) {
 			wrong++;
 			first = i;
 		}
 	if (wrong)
 		printf("%s: %zu of %zu are wrong, the first is %zu: %g instead of %g\n", what, wrong, n, first,
-		       (double)got[first], (double)want(first));
+		       (double)(float)got[first], (double)want(first));
 	if (wrong)
 		exit(1);
 }
@@ -32,11 +43,10 @@ template <typename T> static void all(ncclComm_t c, ncclDataType_t type, int ran
 {
 	T *in, *out;
 	std::vector<T> host = mine<T>(rank, n * ranks);
-	auto value = [](int r, size_t i) { return (i * 7 + r * 13) % 101; };
 	auto sum = [&](size_t i) {
-		size_t v = 0;
+		unsigned v = 0;
 		for (int r = 0; r < ranks; r++)
-			v += value(r, i);
+			v += value<T>(r, i);
 		return v;
 	};
 	CK(cudaMalloc(&in, n * ranks * sizeof(T)));
@@ -47,8 +57,8 @@ template <typename T> static void all(ncclComm_t c, ncclDataType_t type, int ran
 	same("all-reduce", out, n, sum);
 	NK(ncclAllGather(in, out, n, type, c, s));
 	CK(cudaStreamSynchronize(s));
-	same("all-gather", out, n * ranks, [&](size_t i) { return value((int)(i / n), i % n); });
-	if (type == ncclFloat) {
+	same("all-gather", out, n * ranks, [&](size_t i) { return value<T>((int)(i / n), i % n); });
+	if (type != ncclInt) {
 		NK(ncclReduceScatter(in, out, n, type, ncclSum, c, s));
 		CK(cudaStreamSynchronize(s));
 		same("reduce-scatter", out, n, [&](size_t i) { return sum(rank * n + i); });
@@ -60,9 +70,35 @@ template <typename T> static void all(ncclComm_t c, ncclDataType_t type, int ran
 	}
 	NK(ncclGroupEnd());
 	CK(cudaStreamSynchronize(s));
-	same("all-to-all", out, n * ranks, [&](size_t i) { return value((int)(i / n), rank * n + i % n); });
+	same("all-to-all", out, n * ranks, [&](size_t i) { return value<T>((int)(i / n), rank * n + i % n); });
 	CK(cudaFree(in));
 	CK(cudaFree(out));
+}
+static void run(int rank, int ranks, const ncclUniqueId &id, size_t n, bool every)
+{
+	int devices = 0;
+	ncclComm_t c;
+	cudaStream_t s;
+	CK(cudaGetDeviceCount(&devices));
+	CK(cudaSetDevice(rank % devices));
+	NK(ncclCommInitRank(&c, ranks, id, rank));
+	CK(cudaStreamCreate(&s));
+	all<float>(c, ncclFloat, rank, ranks, n, s);
+	all<int>(c, ncclInt, rank, ranks, n, s);
+	if (every) {
+		all<int8_t>(c, ncclInt8, rank, ranks, n, s);
+		all<uint8_t>(c, ncclUint8, rank, ranks, n, s);
+		all<uint32_t>(c, ncclUint32, rank, ranks, n, s);
+		all<int64_t>(c, ncclInt64, rank, ranks, n, s);
+		all<uint64_t>(c, ncclUint64, rank, ranks, n, s);
+		all<double>(c, ncclDouble, rank, ranks, n, s);
+		all<__half>(c, ncclHalf, rank, ranks, n, s);
+		all<__nv_bfloat16>(c, ncclBfloat16, rank, ranks, n, s);
+		all<__nv_fp8_e4m3>(c, ncclFloat8e4m3, rank, ranks, n, s);
+		all<__nv_fp8_e5m2>(c, ncclFloat8e5m2, rank, ranks, n, s);
+	}
+	NK(ncclCommDestroy(c));
+	printf("ok rank %d of %d, %zu each\n", rank, ranks, n);
 }
 int main(int argc, char **argv)
 {
@@ -70,17 +106,17 @@ int main(int argc, char **argv)
 		return 2;
 	const int rank = atoi(argv[1]), ranks = atoi(argv[2]);
 	const size_t n = strtoul(argv[4], nullptr, 0);
-	int devices = 0;
-	ncclComm_t c;
-	cudaStream_t s;
-	CK(cudaGetDeviceCount(&devices));
-	CK(cudaSetDevice(rank % devices));
-	const ncclUniqueId id = identity(rank, argv[3]);
-	NK(ncclCommInitRank(&c, ranks, id, rank));
-	CK(cudaStreamCreate(&s));
-	all<float>(c, ncclFloat, rank, ranks, n, s);
-	all<int>(c, ncclInt, rank, ranks, n, s);
-	NK(ncclCommDestroy(c));
-	printf("ok rank %d of %d, %zu each\n", rank, ranks, n);
+	const bool every = argc > 5;
+	std::vector<std::thread> threads;
+	ncclUniqueId id;
+	if (strcmp(argv[3], "-")) {
+		run(rank, ranks, identity(rank, argv[3]), n, every);
+		return 0;
+	}
+	NK(ncclGetUniqueId(&id));
+	for (int r = 0; r < ranks; r++)
+		threads.emplace_back(run, r, ranks, id, n, every);
+	for (std::thread &t : threads)
+		t.join();
 	return 0;
 }
