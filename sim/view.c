@@ -779,11 +779,14 @@ void bf_load_peek(struct bf_agent *a, const void *p, void *data, uint32_t len)
 		overlay_from(&v->thread, p, len, data);
 }
 
-void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem)
+/* Buffered like any other; a release that reaches less than all is one for those that it reaches. */
+static BF_ALWAYS_INLINE void mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem,
+					enum bf_scope scope, const void *pc)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
 	const enum bf_ordering o = v->pub.ordering;
-	const bool release = sem == BF_RELEASE || sem == BF_ACQ_REL;
+	const bool asked = sem == BF_RELEASE || sem == BF_ACQ_REL;
+	const bool release = asked && (!MAY_WEAKEN(a) || keeps_order(a, pc, &scope));
 	struct bf_region *r = bf_view_region(a, p, len, true);
 
 	bf_agent_delay(a, v->pub.cost->mmio);
@@ -798,16 +801,27 @@ void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 	/* An uncached store drives write-combining buffers out (Intel SDM vol. 3, "Memory Cache Control"). */
 	if (o == BF_ORDER_TSO)
 		bf_wc_evict(v, BF_WC_ORDERED);
-	if (release)
+	if (release && scope == BF_SCOPE_SYS)
 		bf_memory_write_back(v, BF_CAUSE_RELEASE);
 	if (o == BF_ORDER_SC) {
 		bf_mmio_post(r, bf_va(r, p) - r->va, data, len);
 	} else if (release && o != BF_ORDER_TSO) {
-		bf_buffer_push(&v->thread, BF_LEVEL_MEMORY, NULL, BF_CAUSE_RELEASE);
-		store_at(a, r, p, data, len, BF_LEVEL_MEMORY, BF_PATH_OUTSIDE, BF_CAUSE_RELEASE);
+		bf_buffer_push(&v->thread, level_of(scope), NULL, BF_CAUSE_RELEASE);
+		store_at(a, r, p, data, len, level_of(scope), BF_PATH_OUTSIDE, BF_CAUSE_RELEASE);
 	} else {
 		store_at(a, r, p, data, len, BF_LEVEL_THREAD, BF_PATH_OUTSIDE, BF_CAUSE_DRAIN);
 	}
+}
+
+void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem)
+{
+	mmio_store(a, p, data, len, sem, BF_SCOPE_SYS, __builtin_return_address(0));
+}
+
+void bf_mmio_store_scoped(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem,
+			  enum bf_scope scope)
+{
+	mmio_store(a, p, data, len, sem, scope, __builtin_return_address(0));
 }
 
 uint64_t bf_mmio_read(struct bf_agent *a, const void *p, uint32_t len)

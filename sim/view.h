@@ -171,9 +171,11 @@ void bf_load_peek(struct bf_agent *a, const void *p, void *data, uint32_t len);
 
 /*
  * Self: a store to an MMIO region, of 4 or 8 bytes, or of 16 as one write. Buffered like any store; release semantics
- * flush earlier ones.
+ * flush earlier ones, as far as the scope reaches (bf_mmio_store(): all of them).
  */
 void bf_mmio_store(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem);
+void bf_mmio_store_scoped(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem,
+			  enum bf_scope scope);
 
 /*
  * Self: a load of 1..8 bytes from a device, which returns what the device holds after all that this thread stored

@@ -114,8 +114,18 @@ bool bf_trial_run(const struct bf_trial_spec *spec, struct bf_trial_result *r)
 {
 	const struct bf_trial_choice c = first_choice(spec);
 
+	if (bf_trial_asked(spec, r))
+		return r->ok;
 	bf_trial_once(&c, NULL, r);
 	return finish(&c, 1, r);
+}
+
+bool bf_trial_watch(const struct bf_trial_spec *spec, struct bf_sink *sink, struct bf_trial_result *r)
+{
+	const struct bf_trial_choice c = first_choice(spec);
+
+	bf_trial_once(&c, sink, r);
+	return r->ok;
 }
 
 /* ---- search ---- */
@@ -198,6 +208,8 @@ bool bf_trial_search(const struct bf_trial_spec *spec, const struct bf_trial_sea
 	uint64_t runs = 0;
 	int rc;
 
+	if (bf_trial_asked(spec, r))
+		return r->ok;
 	if (spec->nsizes > BF_TRIAL_SIZES)
 		return cannot(&c, "too many sizes", r);
 	family_of(spec, parts, &family);
@@ -219,8 +231,8 @@ bool bf_trial_search(const struct bf_trial_spec *spec, const struct bf_trial_sea
 	return finish(&c, runs, r);
 }
 
-bool bf_trial_exhaust(const struct bf_trial_spec *spec, const struct bf_trial_exhaust_opts *opts,
-		      struct bf_trial_covered *covered, struct bf_trial_result *r)
+bool bf_trial_exhaust_all(const struct bf_trial_spec *spec, const struct bf_trial_exhaust_opts *opts,
+			  struct bf_trial_covered *covered, struct bf_trial_result *r)
 {
 	const struct bf_trial_exhaust_opts zero = { 0 }, *o = opts ? opts : &zero;
 	struct bf_search_part parts[BF_TRIAL_SIZES];
@@ -230,15 +242,21 @@ bool bf_trial_exhaust(const struct bf_trial_spec *spec, const struct bf_trial_ex
 					     .delays = o->delays ? o->delays : DELAYS,
 					     .stalls = o->stalls,
 					     .runs = o->runs ? o->runs : RUNS };
-	const struct bf_trial_after after = { 0 };
 	struct bf_exhaust_result out;
 	struct bf_error err = { 0 };
+	int rc;
 
 	if (spec->nsizes > BF_TRIAL_SIZES)
 		return cannot(&c, "too many sizes", r);
 	family_of(spec, parts, &family);
 	c.ordering = BF_ORDER_ADVERSARIAL;
-	if (bf_exhaust(&how, &c, r, &out, &err) < 0)
+	if (o->choices) {
+		c.list = o->choices;
+		bf_trial_once(&c, NULL, r);
+		return finish(&c, 1, r);
+	}
+	rc = bf_exhaust(&how, &c, r, &out, &err);
+	if (rc < 0)
 		return cannot(&c, err.text, r);
 	if (covered) {
 		*covered = (struct bf_trial_covered){
@@ -246,7 +264,17 @@ bool bf_trial_exhaust(const struct bf_trial_spec *spec, const struct bf_trial_ex
 		};
 		memcpy(covered->choices, out.list, sizeof(covered->choices));
 	}
-	r->runs = out.runs;
-	bf_trial_tell(spec, &after, r); /* no closer look: by seed it would be another run */
-	return r->ok;
+	c.list = rc ? out.list : NULL;
+	return finish(&c, out.runs, r);
+}
+
+bool bf_trial_exhaust(const struct bf_trial_spec *spec, const struct bf_trial_exhaust_opts *opts,
+		      struct bf_trial_covered *covered, struct bf_trial_result *r)
+{
+	if (bf_trial_asked(spec, r)) {
+		if (covered)
+			*covered = (struct bf_trial_covered){ .runs = r->runs };
+		return r->ok;
+	}
+	return bf_trial_exhaust_all(spec, opts, covered, r);
 }

@@ -160,7 +160,7 @@ static int open_world(struct bf_trial *t, struct bf_rules *rules, struct bf_sink
 	opts.npes = t->npes;
 	opts.seed = t->choice->seed;
 	opts.ordering = t->choice->ordering;
-	opts.chooser = t->choice->chooser;
+	opts.chooser = t->choice->list ? &t->list.chooser : t->choice->chooser;
 	if (!opts.limit_ps)
 		opts.limit_ps = BF_S;
 	opts.ranks = NULL;
@@ -272,6 +272,23 @@ static bool spec_is_whole(struct bf_trial *t)
 			      BF_TRIAL_SIZES);
 }
 
+static int open_list(struct bf_trial *t)
+{
+	if (!t->choice->list)
+		return 0;
+	bf_enumeration_init(&t->list, BF_CHOICE_ALL);
+	return bf_enumeration_parse(&t->list, t->choice->list, &t->err) ? machine_failed(t, -EINVAL, "choices") : 0;
+}
+
+/* A run that has not asked for all of them is another one. */
+static void check_list(struct bf_trial *t, enum bf_trial_verdict *v)
+{
+	if (!t->choice->list || *v == BF_TRIAL_NOT_RUN || (!t->list.failed && t->list.at >= t->list.count))
+		return;
+	bf_trial_fail(t, 0, "choices: this run has not all of them");
+	*v = BF_TRIAL_NOT_RUN;
+}
+
 void bf_trial_once(const struct bf_trial_choice *c, struct bf_sink *records, struct bf_trial_result *r)
 {
 	const struct bf_trial_spec *spec = c->spec;
@@ -286,8 +303,9 @@ void bf_trial_once(const struct bf_trial_choice *c, struct bf_sink *records, str
 	r->seed = c->seed;
 	r->ordering = c->ordering;
 	memcpy(r->size, c->size, sizeof(r->size));
-	if (spec_is_whole(&t) && open_rules(&t, &accepted, &rules) == 0) {
+	if (spec_is_whole(&t) && open_list(&t) == 0 && open_rules(&t, &accepted, &rules) == 0) {
 		r->verdict = run_trial(&t, rules, records, &r->world);
+		check_list(&t, &r->verdict);
 		if (bf_rules_finish(rules, r->verdict != BF_TRIAL_NOT_RUN)) {
 			bf_trial_fail(&t, 0, "no memory for rules");
 			r->verdict = BF_TRIAL_NOT_RUN;
@@ -297,6 +315,8 @@ void bf_trial_once(const struct bf_trial_choice *c, struct bf_sink *records, str
 	}
 	bf_rules_destroy(rules);
 	bf_suppressions_destroy(accepted);
+	if (c->list)
+		bf_enumeration_fini(&t.list);
 	memcpy(r->reason, t.reason, sizeof(r->reason));
 	r->ok = r->verdict == BF_TRIAL_GOOD;
 	r->runs = 1;

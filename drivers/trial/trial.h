@@ -120,6 +120,9 @@ struct bf_trial_result {
 /* Runs the trial once. Returns result->ok. */
 bool bf_trial_run(const struct bf_trial_spec *spec, struct bf_trial_result *result);
 
+/* The same; `sink` gets every record of the run, those of class where too. result->text stays empty. */
+bool bf_trial_watch(const struct bf_trial_spec *spec, struct bf_sink *sink, struct bf_trial_result *result);
+
 struct bf_trial_search_opts {
 	uint64_t seeds;                    /* from spec->world.seed on; 0: 50 */
 	const enum bf_ordering *orderings; /* simplest first; NULL: all of them */
@@ -140,6 +143,8 @@ struct bf_trial_exhaust_opts {
 	uint32_t delays; /* at most in one run; 0: 2 */
 	uint32_t stalls; /* at most so many of these are stalls of threads */
 	uint64_t runs;   /* at most in all; 0: 1,000,000 */
+	/* One run alone, with these delays (bf_trial_covered.choices, "3:1,17:2"; "": none); NULL: all runs. */
+	const char *choices;
 };
 
 /* What such a search went through. */
@@ -156,6 +161,9 @@ struct bf_trial_covered {
  * delays: stores and copies of loads that stay, threads that stall (drivers/trial/exhaust.h). No luck is involved: the
  * first failure has the fewest delays that a failure can have, and "good" holds for all of these runs. For small
  * trials: a few entries, one or two threads. `opts` and `covered` may be NULL. Returns result->ok.
+ *
+ * `belfry fences trial -- PROGRAM` asks this of a program with trials, whichever of these functions it calls, once for
+ * each fence that it makes weaker.
  */
 bool bf_trial_exhaust(const struct bf_trial_spec *spec, const struct bf_trial_exhaust_opts *opts,
 		      struct bf_trial_covered *covered, struct bf_trial_result *result);

@@ -3,6 +3,7 @@
 #define BELFRY_DRIVERS_TRIAL_TRIAL_INTERNAL_H
 
 #include "drivers/trial/trial.h"
+#include "sim/choice.h"
 
 struct bf_ibgda_host;
 struct bf_nvme_drv_host;
@@ -20,7 +21,8 @@ struct bf_trial_choice {
 	uint64_t seed;
 	enum bf_ordering ordering;
 	uint64_t size[BF_TRIAL_SIZES];
-	struct bf_chooser *chooser; /* NULL: the seed */
+	struct bf_chooser *chooser; /* NULL: the seed, or `list` */
+	const char *list;           /* choices of one run (bf_enumeration_parse()), or NULL */
 };
 
 struct bf_trial {
@@ -38,6 +40,7 @@ struct bf_trial {
 	struct bf_nvme_drv_host **nvme; /* [npes] */
 	uint32_t *nvme_queues;          /* [npes] */
 	struct bf_trial_kept *kept;     /* owned */
+	struct bf_enumeration list;     /* of a choice that has one */
 };
 
 /* One run. `records` (may be NULL) gets everything. Always fills in `result`, but for `runs` and `text`. */
@@ -55,6 +58,16 @@ struct bf_trial_after {
 
 /* What ran, as the trace has it: "trial own, seed 1, ordering sc, messages 3". */
 void bf_trial_command(const struct bf_trial_spec *spec, const struct bf_trial_result *r, char *out, size_t cap);
+
+/*
+ * What somebody outside of the program asks of its trials (asked.c). True: `r` is the answer, and no more is to be
+ * done.
+ */
+bool bf_trial_asked(const struct bf_trial_spec *spec, struct bf_trial_result *r);
+
+/* bf_trial_exhaust(), whoever asks. */
+bool bf_trial_exhaust_all(const struct bf_trial_spec *spec, const struct bf_trial_exhaust_opts *opts,
+			  struct bf_trial_covered *covered, struct bf_trial_result *r);
 
 /* Writes result->text. */
 void bf_trial_tell(const struct bf_trial_spec *spec, const struct bf_trial_after *after,

@@ -197,9 +197,17 @@ bool bf_ptx_line(const struct bf_ptx_library *lib, const struct bf_ptx_stmt *stm
 		*line = loc->line;
 		return true;
 	}
-	*file = m ? m->name : "?";
-	*line = stmt ? stmt->line : 0;
+	bf_ptx_line_of_text(lib, stmt, file, line);
 	return false;
+}
+
+void bf_ptx_line_of_text(const struct bf_ptx_library *lib, const struct bf_ptx_stmt *stmt, const char **file,
+			 uint32_t *line)
+{
+	const struct bf_ptx_func *f = stmt ? bf_ptx_func_of(lib, stmt) : NULL;
+
+	*file = f ? lib->program->modules[f->module]->name : "?";
+	*line = stmt ? stmt->line : 0;
 }
 
 static int place_images(struct bf_ptx_library *lib)

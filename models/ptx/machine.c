@@ -3,6 +3,7 @@
 
 #include "models/hopper/records.h"
 #include "models/ptx/machine_internal.h"
+#include "sim/fault.h"
 #include "sim/pcie.h"
 
 /*
@@ -52,6 +53,19 @@ static bool make_lane(struct bf_ptx_machine_warp *w, uint32_t lane)
 	return false;
 }
 
+/* Where a lane is: in the source; in the PTX itself where a plan makes one instruction weaker, not all of a line. */
+static void place(const struct bf_ptx_machine_warp *w, struct bf_agent *a)
+{
+	const struct bf_ptx_library *lib = w->block->grid->lib;
+	const struct bf_fault_plan *plan = a->sim->faults;
+
+	if (plan && (bf_fault_plan_has(plan, BF_FAULT_FENCE_NONE) || bf_fault_plan_has(plan, BF_FAULT_FENCE_CTA) ||
+		     bf_fault_plan_has(plan, BF_FAULT_FENCE_GPU)))
+		bf_ptx_line_of_text(lib, w->core.at, &a->file, &a->line);
+	else
+		bf_ptx_line(lib, w->core.at, &a->file, &a->line);
+}
+
 bool bf_ptx_as_lane(struct bf_ptx_machine_warp *w, uint32_t lane)
 {
 	struct bf_ptx_machine_lane *l = &w->lane[lane];
@@ -61,8 +75,8 @@ bool bf_ptx_as_lane(struct bf_ptx_machine_warp *w, uint32_t lane)
 		return false;
 	a->view = l->view;
 	a->actor = l->actor;
-	if (BF_UNLIKELY(a->sim->rec.mask & BF_CLASS_WHERE) && w->core.at != w->placed) {
-		bf_ptx_line(w->block->grid->lib, w->core.at, &a->file, &a->line);
+	if (BF_UNLIKELY(a->sim->rec.mask & BF_CLASS_WHERE || a->sim->faults) && w->core.at != w->placed) {
+		place(w, a);
 		w->placed = w->core.at;
 	}
 	return true;

@@ -376,6 +376,9 @@ enum bf_ptx_result bf_ptx_idle(struct bf_ptx_warp *core);
 
 /* The line of a statement; true: it is the user's source, false: of the PTX. */
 bool bf_ptx_line(const struct bf_ptx_library *lib, const struct bf_ptx_stmt *stmt, const char **file, uint32_t *line);
+/* The line of the PTX. */
+void bf_ptx_line_of_text(const struct bf_ptx_library *lib, const struct bf_ptx_stmt *stmt, const char **file,
+			 uint32_t *line);
 const struct bf_ptx_func *bf_ptx_func_of(const struct bf_ptx_library *lib, const struct bf_ptx_stmt *stmt);
 
 /* ---- report.c ---- */

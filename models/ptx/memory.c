@@ -162,8 +162,8 @@ static void store_global(struct bf_ptx_machine_warp *w, const struct bf_ptx_prep
 	if (p->region->kind == BF_MEM_MMIO) {
 		bf_agent_charge(w->agent, w->device->pays->mmio);
 		for (uint32_t at = 0; at < len; at += 16)
-			bf_mmio_store(w->agent, p->host + at, bytes + at, len < 16 ? len : 16,
-				      sem == BF_WEAK ? BF_RELAXED : sem);
+			bf_mmio_store_scoped(w->agent, p->host + at, bytes + at, len < 16 ? len : 16,
+					     sem == BF_WEAK ? BF_RELAXED : sem, scope);
 		return;
 	}
 	for (uint32_t at = 0; at < len; at += piece)

@@ -54,10 +54,10 @@ int bf_main(int argc, char **argv, const struct bf_family *const *more)
 #ifdef BELFRY_HAVE_EXEC
 		&bf_cmd_exec,   &bf_cmd_record,
 #endif
-		&bf_cmd_why,    &bf_cmd_replay, &forms.explore, &bf_cmd_explain, &bf_cmd_stats,  &bf_cmd_lint,
-		&bf_cmd_rules,  &bf_cmd_import, &bf_cmd_dump,   &bf_cmd_diff,    &bf_cmd_export, &bf_cmd_decode,
-		&bf_cmd_check,  &bf_cmd_ptx,    &bf_cmd_serve,  &bf_cmd_switch,  &bf_cmd_lab,    &bf_cmd_bench,
-		&bf_cmd_doctor, &bf_cmd_new,    NULL,
+		&bf_cmd_why,    &bf_cmd_replay, &forms.explore, &forms.fences, &bf_cmd_explain, &bf_cmd_stats,
+		&bf_cmd_lint,   &bf_cmd_rules,  &bf_cmd_import, &bf_cmd_dump,  &bf_cmd_diff,    &bf_cmd_export,
+		&bf_cmd_decode, &bf_cmd_check,  &bf_cmd_ptx,    &bf_cmd_serve, &bf_cmd_switch,  &bf_cmd_lab,
+		&bf_cmd_bench,  &bf_cmd_doctor, &bf_cmd_new,    NULL,
 	};
 	int code = BF_EXIT_USAGE;
 

@@ -8,20 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "drivers/trial/trial.h"
 #include "tools/commands/ptx_arg.h"
+#include "tools/commands/ptx_trial.h"
 #include "tools/report/lint.h"
 
 #define ARGS_MAX 64u
-#define FILES_MAX 63u
-
-struct trial {
-	const struct bf_args *args;
-	const char *files[FILES_MAX];
-	uint32_t file_count;
-	uint64_t same; /* bytes that the peer's heap must have in common with the kernel's */
-};
-
 /* What `mlx5:NAME` means: of the queue pair from the kernel's PE to its peer. */
 static const char *const queue_values[] = { "sq",    "cq",       "dbrec",     "cq-dbrec", "doorbell",
 					    "local", "local-va", "remote-va", "lkey",     "rkey",
@@ -84,7 +75,7 @@ static void fill(struct bf_memory heap, uint64_t seed)
 
 static int setup(struct bf_trial *t, void *state)
 {
-	const struct trial *w = state;
+	const struct bf_ptx_trial *w = state;
 	const struct bf_trial_mlx5_opts opts = { .collapsed = bf_arg_flag(w->args, "collapsed"),
 						 .rings_in_host = bf_arg_flag(w->args, "rings-in-host") };
 	const uint32_t given = bf_arg_count(w->args, "arg");
@@ -113,7 +104,7 @@ static int setup(struct bf_trial *t, void *state)
 
 static int verify(struct bf_trial *t, void *state)
 {
-	const struct trial *w = state;
+	const struct bf_ptx_trial *w = state;
 
 	bf_trial_equal(t, "the peer's memory", bf_trial_heap(t, 1).ptr, bf_trial_heap(t, 0).ptr, w->same);
 	return 0;
@@ -146,16 +137,31 @@ static int make_trace(char *path, size_t cap)
 	return fd < 0 ? -errno : 0;
 }
 
-static int search(const struct bf_args *args, struct trial *w, const char *trace)
+int bf_ptx_trial_open(const struct bf_args *args, struct bf_ptx_trial *w, struct bf_trial_spec *spec)
 {
-	const struct bf_trial_spec spec = {
+	*w = (struct bf_ptx_trial){ .args = args, .same = bf_arg_u64(args, "same") };
+	if (bf_arg_positional_count(args) < 2)
+		return bf_cli_error(args, BF_EXIT_USAGE, "no file with PTX is given");
+	if (bf_arg_positional_count(args) > BF_PTX_TRIAL_FILES)
+		return bf_cli_error(args, BF_EXIT_USAGE, "more than %u files", BF_PTX_TRIAL_FILES);
+	if (!bf_arg_text(args, "kernel"))
+		return bf_cli_error(args, BF_EXIT_USAGE, "--kernel is missing: belfry ptx check lists them");
+	while (w->file_count + 1 < bf_arg_positional_count(args)) {
+		w->files[w->file_count] = bf_arg_positional(args, w->file_count + 1);
+		w->file_count++;
+	}
+	*spec = (struct bf_trial_spec){
 		.name = bf_arg_text(args, "kernel"),
 		.world = { .npes = 2, .seed = bf_arg_u64(args, "seed"), .limit_ps = bf_arg_u64(args, "time-limit") },
 		.setup = setup,
 		.verify = w->same ? verify : NULL,
 		.arg = w,
-		.trace = trace
 	};
+	return BF_EXIT_GOOD;
+}
+
+static int search(const struct bf_args *args, const struct bf_trial_spec *spec)
+{
 	struct bf_trial_search_opts opts = { .seeds = bf_arg_u64(args, "seeds") };
 	const char *const ordering = bf_arg_text(args, "ordering");
 	struct bf_trial_result result;
@@ -167,58 +173,44 @@ static int search(const struct bf_args *args, struct trial *w, const char *trace
 		opts.orderings = &only;
 		opts.norderings = 1;
 	}
-	bf_trial_search(&spec, &opts, &result);
-	return tell(&result, trace);
+	if (bf_arg_text(args, "choices"))
+		bf_trial_exhaust(spec, &(struct bf_trial_exhaust_opts){ .choices = bf_arg_text(args, "choices") }, NULL,
+				 &result);
+	else
+		bf_trial_search(spec, &opts, &result);
+	return tell(&result, spec->trace);
 }
 
 static int run(const struct bf_args *args)
 {
-	struct trial w = { .args = args, .same = bf_arg_u64(args, "same") };
 	const char *const wanted = bf_arg_text(args, "trace");
+	struct bf_trial_spec spec;
+	struct bf_ptx_trial w;
 	char path[512];
 	int code;
 
-	if (strcmp(bf_arg_positional(args, 0), "trial") != 0 || bf_arg_positional_count(args) < 2)
+	if (strcmp(bf_arg_positional(args, 0), "trial") != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "usage: belfry ptx trial FILE... --kernel NAME");
-	if (!bf_arg_text(args, "kernel"))
-		return bf_cli_error(args, BF_EXIT_USAGE, "--kernel is missing: belfry ptx check lists them");
-	while (w.file_count + 1 < bf_arg_positional_count(args)) {
-		w.files[w.file_count] = bf_arg_positional(args, w.file_count + 1);
-		w.file_count++;
-	}
-	if (wanted)
-		return search(args, &w, wanted);
-	if (make_trace(path, sizeof(path)))
+	code = bf_ptx_trial_open(args, &w, &spec);
+	if (code != BF_EXIT_GOOD)
+		return code;
+	spec.world.faults = bf_arg_text(args, "faults");
+	spec.trace = wanted ? wanted : path;
+	if (!wanted && make_trace(path, sizeof(path)))
 		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "%s cannot be made", path);
-	code = search(args, &w, path);
-	unlink(path);
+	code = search(args, &spec);
+	if (!wanted)
+		unlink(path);
 	return code;
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "kernel", .kind = BF_OPT_TEXT, .arg = "NAME", .help = "the kernel to run, as the module names it" },
-	{ .name = "grid", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .min = 1, .max = 1u << 20, .help = "blocks" },
-	{ .name = "block",
-	  .kind = BF_OPT_U64,
-	  .arg = "N",
-	  .initial = "1",
-	  .min = 1,
-	  .max = 1024,
-	  .help = "threads of a block" },
-	{ .name = "arg", .kind = BF_OPT_MULTI, .arg = "VALUE", .help = "an argument, in the order of the parameters" },
-	{ .name = "same",
-	  .kind = BF_OPT_U64,
-	  .arg = "BYTES",
-	  .initial = "0",
-	  .help = "so many bytes of the peer's heap must be those of the kernel's in the end" },
-	{ .name = "collapsed", .kind = BF_OPT_FLAG, .help = "completions overwrite one entry, as with IBGDA" },
-	{ .name = "rings-in-host", .kind = BF_OPT_FLAG, .help = "rings and doorbell records are in host memory" },
+	BF_PTX_TRIAL_OPTIONS,
 	{ .name = "ordering",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "NAME",
 	  .initial = "all",
 	  .help = "how late stores become visible: all|sc|tso|gpu|adversarial" },
-	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "the first seed" },
 	{ .name = "seeds",
 	  .kind = BF_OPT_U64,
 	  .arg = "N",
@@ -226,7 +218,14 @@ static const struct bf_opt options[] = {
 	  .min = 1,
 	  .max = 1u << 20,
 	  .help = "how many" },
-	{ .name = "time-limit", .kind = BF_OPT_TIME, .arg = "TIME", .initial = "100ms", .help = "simulated time" },
+	{ .name = "faults",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "PLAN",
+	  .help = "fault plan; 'fence-none site=0x2a': the instruction on line 42 of the PTX orders nothing" },
+	{ .name = "choices",
+	  .kind = BF_OPT_TEXT,
+	  .arg = "I:A[,I:A]",
+	  .help = "repeat a run that belfry fences ptx found: alternative A at choice I, no delay elsewhere" },
 	{ .name = "trace", .kind = BF_OPT_TEXT, .arg = "FILE", .help = "write the records of the run that failed" },
 	{ 0 },
 };
@@ -235,20 +234,16 @@ const struct bf_command bf_cmd_ptx_trial = {
 	.name = "ptx",
 	.usage = "ptx trial FILE... --kernel NAME [options]",
 	.summary = "try a kernel that posts RDMA on a modelled ConnectX, and say what is wrong with it",
-	.details = "The kernel runs on the GPU of one PE, which is connected to a second one. VALUE of --arg is\n"
-		   "TYPE:NUMBER (u8 to u64, s8 to s64) or mlx5:NAME, something of the connection: sq, cq, dbrec,\n"
-		   "cq-dbrec, doorbell, local (pointers for the kernel), local-va, remote-va, lkey, rkey (what goes\n"
-		   "into entries), qpn, cqn, wqebbs, cqes, heap-bytes. The kernel's heap (local) begins with words\n"
-		   "that differ, its peer's with zeros.\n"
-		   "\n"
-		   "Every seed runs under every ordering until a run fails: by its bytes, by the rules, or because\n"
-		   "it hangs. The smallest run that fails so is told, with the rule that it breaks and the line of\n"
-		   "the source.\n"
-		   "\n"
-		   "Exit code 1: a run failed. 2: the modules or the options are wrong.\n"
-		   "\n"
-		   "  belfry ptx trial put.ptx --kernel put --same 512 --arg mlx5:sq --arg mlx5:dbrec \\\n"
-		   "    --arg mlx5:doorbell --arg mlx5:qpn --arg u32:8",
+	.details = BF_PTX_TRIAL_HELP
+	"\n"
+	"Every seed runs under every ordering until a run fails: by its bytes, by the rules, or because\n"
+	"it hangs. The smallest run that fails so is told, with the rule that it breaks and the line of\n"
+	"the source.\n"
+	"\n"
+	"Exit code 1: a run failed. 2: the modules or the options are wrong.\n"
+	"\n"
+	"  belfry ptx trial put.ptx --kernel put --same 512 --arg mlx5:sq --arg mlx5:dbrec \\\n"
+	"    --arg mlx5:doorbell --arg mlx5:qpn --arg u32:8",
 	.options = options,
 	.min_args = 1,
 	.max_args = 64,

@@ -213,7 +213,7 @@ int bf_explore(const struct bf_args *args, const struct bf_family *f, const void
 	s.jobs = bf_arg_given(args, "jobs") ? (uint32_t)bf_arg_u64(args, "jobs") : default_jobs();
 	if (parse_orders(bf_arg_text(args, "orderings"), &s, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	if (bf_arg_given(args, "exhaustive") || bf_arg_flag(args, "weaken")) {
+	if (bf_arg_given(args, "exhaustive")) {
 		if (!bf_arg_given(args, "orderings"))
 			s.orders[0] = BF_ORDER_ADVERSARIAL, s.norders = 1;
 		return bf_explore_all(args, f, w, s.orders, s.norders);

@@ -9,8 +9,6 @@
 #include "tools/report/findings.h"
 #include "tools/workloads/family.h"
 
-#define FENCE_DELAYS 2u /* --weaken without --exhaustive */
-
 struct search {
 	const struct bf_args *args;
 	const struct bf_family *f;
@@ -174,15 +172,11 @@ int bf_explore_all(const struct bf_args *args, const struct bf_family *f, const 
 	int code = BF_EXIT_USAGE;
 
 	s.opts = (struct bf_exhaust_opts){ .family = &f->search,
-					   .delays = bf_arg_given(args, "exhaustive")
-							 ? (uint32_t)bf_arg_u64(args, "exhaustive")
-							 : FENCE_DELAYS,
+					   .delays = (uint32_t)bf_arg_u64(args, "exhaustive"),
 					   .stalls = (uint32_t)bf_arg_u64(args, "stalls"),
 					   .runs = bf_arg_u64(args, "runs"),
 					   .doubts = bf_arg_u64(args, "doubt"),
 					   .rules = bf_arg_flag(args, "rules") };
-	if (bf_arg_flag(args, "weaken"))
-		return bf_explore_fences(args, f, w, &s.opts);
 	s.w = malloc(f->search.choice_bytes);
 	s.result = calloc(1, f->search.result_bytes);
 	if (!s.w || !s.result) {

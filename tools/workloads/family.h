@@ -49,6 +49,8 @@ struct bf_family {
 	const struct bf_opt *options; /* of both commands; --trace, --list and those of all families are added */
 	const struct bf_words *words; /* ends with a NULL option; NULL: no such options */
 	struct bf_family_help run, explore;
+	/* Pairs of an option and its value: a size that `belfry fences` can search to its end; NULL: the defaults. */
+	const char *const *small;
 	bool ranks;      /* PEs may be spread over processes */
 	const void *own; /* the family's, for its functions */
 	/* The whole of `belfry run` for workloads that have nothing of what follows. */
@@ -106,9 +108,8 @@ struct bf_exhaust_result;
 /* bf_exhaust() with progress on a terminal. */
 int bf_explore_exhaust(const struct bf_args *args, const struct bf_exhaust_opts *opts, const void *w, void *result,
 		       struct bf_exhaust_result *r, struct bf_error *err);
-/* `explore --weaken` (tools/workloads/fences.c): exit code. */
-int bf_explore_fences(const struct bf_args *args, const struct bf_family *f, const void *w,
-		      const struct bf_exhaust_opts *opts);
+/* `belfry fences` (tools/fences/workload.c): exit code. */
+int bf_fences_workload(const struct bf_args *args, const struct bf_family *f, const void *w);
 
 /* Those of this program, ends with NULL. The first one is what the commands have without a prefix. */
 extern const struct bf_family *const bf_families[];
@@ -144,9 +145,9 @@ int bf_family_refuse(const struct bf_family *f, const struct bf_args *args);
 /* What --list shows. Exit code. */
 int bf_family_list(const struct bf_family *f, const struct bf_args *args);
 
-/* `belfry run` and `belfry explore` with the workloads of all families, and what each does with one. */
+/* `belfry run`, `belfry explore` and `belfry fences` with the workloads of all families. */
 struct bf_forms {
-	struct bf_command run, explore;
+	struct bf_command run, explore, fences;
 	struct bf_form *forms; /* what they point to */
 	size_t nforms;
 	const struct bf_command **families;
@@ -156,6 +157,7 @@ int bf_forms_make(const struct bf_family *const *families, struct bf_forms *out)
 void bf_forms_free(struct bf_forms *f);
 int bf_run_command(const struct bf_args *args); /* of a form: bf_arg_own() is its family */
 int bf_explore_command(const struct bf_args *args);
+int bf_fences_command(const struct bf_args *args);
 
 /* The search.verdict() of all families. */
 uint32_t bf_family_verdict(const void *result);

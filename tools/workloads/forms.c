@@ -1,10 +1,20 @@
-/* The forms of `belfry run` and `belfry explore`, one for each family: options, help and words from the family's row.
+/*
+ * The forms of `belfry run`, `belfry explore` and `belfry fences`, one for each family: options, help and words from
+ * the family's row.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/fences/fences.h"
 #include "tools/workloads/family.h"
+
+enum kind { RUN, EXPLORE, FENCES };
+#define KINDS 3u
+static const char *const names[KINDS] = { "run", "explore", "fences" };
+
+extern const struct bf_command bf_cmd_fences_ptx;
+extern const struct bf_command bf_cmd_fences_trial;
 
 /* Options of one command for all families: those that a family has under the same name are its own. */
 static const struct bf_opt run_first[] = {
@@ -41,9 +51,6 @@ static const struct bf_opt explore_first[] = {
 	      "DMA), with ordering adversarial unless --orderings names others",
 	  .min = 0,
 	  .max = 64 },
-	BF_OPT_NAMED("weaken", FLAG, NULL, NULL,
-		     "a verdict on each fence, release, acquire and scope of the code: makes it weaker and searches as "
-		     "--exhaustive does (K: 2)"),
 	{ .name = "stalls",
 	  .kind = BF_OPT_U64,
 	  .arg = "N",
@@ -77,6 +84,13 @@ static const struct bf_opt explore_first[] = {
 	  .max = 256 },
 	{ .name = NULL },
 };
+
+static const struct bf_opt fences_first[] = {
+	BF_FENCE_OPTIONS,
+	BF_OPT_NAMED("rules", FLAG, NULL, NULL, "a run in which a rule finds an error or a warning fails, too"),
+	{ .name = NULL },
+};
+static const struct bf_opt *const firsts[KINDS] = { run_first, explore_first, fences_first };
 
 static const char *bug(const void *own, uint32_t i)
 {
@@ -165,17 +179,28 @@ static void drop(struct bf_opt *options, const char *name)
 		options[0] = options[1];
 }
 
-static void make_options(struct bf_opt *to, const struct bf_family *f, const struct bf_family_help *help)
+/* Other defaults than the family's. */
+static const char *const *initial_of(const struct bf_family *f, enum kind kind)
 {
-	const bool bare = f->command_line != NULL, run = help == &f->run;
+	return kind == RUN ? f->run.initial : kind == EXPLORE ? f->explore.initial : f->small;
+}
 
-	if (!bare)
-		add(to, run ? run_first : explore_first);
-	if (!bare && run && f->top.size)
+static const struct bf_opt *own_options(const struct bf_family *f, enum kind kind)
+{
+	return kind == RUN ? f->run.options : kind == EXPLORE ? f->explore.options : NULL;
+}
+
+static void make_options(struct bf_opt *to, const struct bf_family *f, enum kind kind)
+{
+	const struct bf_opt *own = own_options(f, kind);
+
+	if (!f->command_line)
+		add(to, firsts[kind]);
+	if (!f->command_line && kind == RUN && f->top.size)
 		add(to, run_top);
-	add(to, help->options);
+	add(to, own);
 	add(to, f->options);
-	replace(to, help->options);
+	replace(to, own);
 	replace(to, f->options);
 	add_word_options(to, f->words);
 	if (f->backend.size)
@@ -183,9 +208,11 @@ static void make_options(struct bf_opt *to, const struct bf_family *f, const str
 	if (f->faults.size)
 		add(to, faults_option);
 	add(to, last);
-	if (!run)
-		drop(to, "ordering"); /* --orderings says which ones are tried */
-	for (const char *const *i = help->initial; i && *i; i += 2)
+	if (kind != RUN)
+		drop(to, "ordering"); /* --orderings says which ones are tried; fences: adversarial */
+	if (kind == FENCES)
+		drop(to, "trace"); /* there is no one run */
+	for (const char *const *i = initial_of(f, kind); i && *i; i += 2)
 		for (struct bf_opt *o = to; o->name; o++)
 			if (strcmp(o->name, i[0]) == 0)
 				o->initial = i[1];
@@ -215,15 +242,32 @@ static void write_parts(FILE *out, const struct bf_family *f)
 	}
 }
 
-static void write_others(FILE *out, const char *command, const struct bf_family *const *families, bool run)
+/* Those of `fences` need a plan that makes code weaker, and choices to enumerate. */
+static bool has(const struct bf_family *f, enum kind kind)
 {
-	fprintf(out, "\nOther workloads have their own options (belfry %s PREFIX --help):\n", command);
-	for (families++; *families; families++) {
-		const struct bf_family_help *help = run ? &(*families)->run : &(*families)->explore;
+	if (kind == FENCES)
+		return !f->command_line && f->faults.size && f->search.chooser.size;
+	return (kind == RUN ? f->run.summary : f->explore.summary) != NULL;
+}
 
-		if (help->summary)
-			fprintf(out, "  %-10s %s\n", (*families)->prefix, help->summary);
-	}
+static const char *summary_of(const struct bf_family *f, enum kind kind)
+{
+	return kind == RUN       ? f->run.summary
+	       : kind == EXPLORE ? f->explore.summary
+				 : "a verdict on each fence of the code";
+}
+
+static void write_others(FILE *out, const struct bf_family *const *families, enum kind kind)
+{
+	fprintf(out, "\nOther workloads have their own options (belfry %s PREFIX --help):\n", names[kind]);
+	for (families++; *families; families++)
+		if (has(*families, kind))
+			fprintf(out, "  %-10s %s\n", (*families)->prefix, summary_of(*families, kind));
+	if (kind == FENCES)
+		fputs("Other code, too:\n"
+		      "  ptx        a kernel as nvcc compiled it\n"
+		      "  trial      a program with a trial of your own\n",
+		      out);
 }
 
 static void write_run(FILE *out, const struct bf_family *f)
@@ -250,34 +294,63 @@ static void write_explore(FILE *out, const struct bf_family *f)
 		fprintf(out, "\n%s\n", f->explore.details);
 }
 
-#define RUN_CODES                                                                                                      \
-	"Exit code 0: all data are correct. 1: wrong data, an error completion, a deadlock or the time limit. 2: "     \
-	"bad\n"                                                                                                        \
-	"options. 3: all data are correct, but --lint found something."
-#define EXPLORE_CODES "Exit code 0: no run failed. 1: one did. 2: bad options."
+static void write_fences(FILE *out, const struct bf_family *f)
+{
+	fputs(
+	    "Finds each fence, release, acquire, ordered atomic and scope that the workload's code comes by, makes "
+	    "each\n"
+	    "weaker, and searches all runs with at most --delays delays, as explore --exhaustive does. Says of each:\n"
+	    "needed, with a run that fails when it is weaker; stronger than needed, with the weakest form that "
+	    "passes;\n"
+	    "redundant. If the code fails as it is, something is missing: the run and its cause are told. \"may be\n"
+	    "missing\": nothing fails, but rules of order find accesses that nothing orders.\n"
+	    "\n"
+	    "What is not needed is so at this size and within these bounds. The defaults are small.\n"
+	    "\n"
+	    "Workloads: ",
+	    out);
+	write_works(out, f, ", ");
+	fputs(".\n", out);
+}
+
+static const char *const codes[KINDS] = {
+	[RUN] = "Exit code 0: all data are correct. 1: wrong data, an error completion, a deadlock or the time limit. "
+		"2: bad\n"
+		"options. 3: all data are correct, but --lint found something.",
+	[EXPLORE] = "Exit code 0: no run failed. 1: one did. 2: bad options.",
+	[FENCES] = "Exit code 0: the code is good as it is. 1: it fails, something is missing. 2: bad options.",
+};
+
+static void write_end(FILE *out, const struct bf_family *f, enum kind kind)
+{
+	const struct bf_family_help *help = kind == RUN ? &f->run : &f->explore;
+
+	fprintf(out, "\n%s%s\n\nExamples:\n", kind == RUN && help->exit_codes ? help->exit_codes : codes[kind],
+		f->backend.size && kind != FENCES ? " 77: the backend is not available here." : "");
+	if (kind == FENCES)
+		fprintf(out, "  belfry fences %s%s\n", f->works->name, kind == FENCES && f->small ? "" : " --delays 1");
+	else
+		fputs(help->examples, out);
+}
 
 /* `families`: NULL but for the form that has no prefix. */
-static char *make_details(const struct bf_family *f, const struct bf_family_help *help,
-			  const struct bf_family *const *families)
+static char *make_details(const struct bf_family *f, enum kind kind, const struct bf_family *const *families)
 {
-	const bool run = help == &f->run;
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return NULL;
-	if (run)
+	if (kind == RUN)
 		write_run(out, f);
-	else
+	else if (kind == EXPLORE)
 		write_explore(out, f);
+	else
+		write_fences(out, f);
 	if (families)
-		write_others(out, run ? "run" : "explore", families, run);
-	fprintf(out, "\n%s%s\n\nExamples:\n%s",
-		help->exit_codes ? help->exit_codes
-		: run            ? RUN_CODES
-				 : EXPLORE_CODES,
-		f->backend.size ? " 77: the backend is not available here." : "", help->examples);
+		write_others(out, families, kind);
+	write_end(out, f, kind);
 	if (fclose(out) != 0 || !text) {
 		free(text);
 		return NULL;
@@ -303,30 +376,59 @@ static char *make_words(const struct bf_family *f)
 
 /* ---- forms ---- */
 
-static int make_form(struct bf_form *form, const struct bf_family *f, const struct bf_family_help *help,
+static int make_form(struct bf_form *form, const struct bf_family *f, enum kind kind,
 		     const struct bf_family *const *families)
 {
-	const bool run = help == &f->run;
+	static int (*const run[KINDS])(const struct bf_args *) = { bf_run_command, bf_explore_command,
+								   bf_fences_command };
 
-	make_options(form->options, f, help);
-	snprintf(form->usage, sizeof(form->usage), "%s %sWORKLOAD %s[options]", run ? "run" : "explore",
-		 families ? "" : f->prefix, run ? "" : "[--seeds N] ");
+	make_options(form->options, f, kind);
+	snprintf(form->usage, sizeof(form->usage), "%s %sWORKLOAD %s[options]", names[kind], families ? "" : f->prefix,
+		 kind == EXPLORE ? "[--seeds N] " : "");
 	form->words = make_words(f);
-	form->details = make_details(f, help, families);
+	form->details = make_details(f, kind, families);
 	form->c = (struct bf_command){
-		.name = run ? "run" : "explore",
+		.name = names[kind],
 		.prefix = families ? NULL : f->prefix,
 		.usage = form->usage,
-		.summary = help->summary,
+		.summary = summary_of(f, kind),
 		.details = form->details,
 		.words = form->words,
 		.options = form->options,
 		.max_args = 1,
-		.run = run ? bf_run_command : bf_explore_command,
-		.ranks = run && f->ranks,
+		.run = run[kind],
+		.ranks = kind == RUN && f->ranks,
 		.own = f,
 	};
 	return form->words && form->details ? 0 : -ENOMEM;
+}
+
+/* The first is the command itself. */
+static int make_kind(struct bf_forms *out, const struct bf_family *const *families, enum kind kind, size_t *forms,
+		     size_t *place)
+{
+	struct bf_command *const to = kind == RUN ? &out->run : kind == EXPLORE ? &out->explore : &out->fences;
+	const size_t first = *place;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && families[i]; i++) {
+		struct bf_form *form = &out->forms[(*forms)++];
+
+		if (!has(families[i], kind))
+			continue;
+		rc = make_form(form, families[i], kind, i ? NULL : families);
+		if (i)
+			out->families[(*place)++] = &form->c;
+		else
+			*to = form->c;
+	}
+	if (kind == FENCES) {
+		out->families[(*place)++] = &bf_cmd_fences_ptx;
+		out->families[(*place)++] = &bf_cmd_fences_trial;
+	}
+	(*place)++; /* NULL */
+	to->families = out->families + first;
+	return rc;
 }
 
 int bf_forms_make(const struct bf_family *const *families, struct bf_forms *out)
@@ -336,28 +438,13 @@ int bf_forms_make(const struct bf_family *const *families, struct bf_forms *out)
 
 	while (families[n])
 		n++;
-	*out = (struct bf_forms){ .nforms = 2 * n };
-	out->forms = calloc(2 * n, sizeof(*out->forms));
-	out->families = calloc(2 * n, sizeof(*out->families)); /* without the first, with a NULL, of each command */
+	*out = (struct bf_forms){ .nforms = KINDS * n };
+	out->forms = calloc(KINDS * n, sizeof(*out->forms));
+	out->families = calloc(KINDS * (n + 1) + 2, sizeof(*out->families)); /* of each command, with a NULL */
 	if (!out->forms || !out->families)
 		return -ENOMEM;
-	for (uint32_t k = 0; k < 2; k++) {
-		for (size_t i = 0; !rc && i < n; i++) {
-			const struct bf_family_help *help = k ? &families[i]->explore : &families[i]->run;
-			struct bf_form *form = &out->forms[forms++];
-
-			if (!help->summary)
-				continue;
-			rc = make_form(form, families[i], help, i ? NULL : families);
-			if (i)
-				out->families[place++] = &form->c;
-		}
-		place = n;
-	}
-	out->run = out->forms[0].c;
-	out->run.families = out->families;
-	out->explore = out->forms[n].c;
-	out->explore.families = out->families + n;
+	for (uint32_t kind = 0; kind < KINDS && !rc; kind++)
+		rc = make_kind(out, families, (enum kind)kind, &forms, &place);
 	return rc;
 }
 

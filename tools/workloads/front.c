@@ -297,6 +297,18 @@ int bf_run_command(const struct bf_args *args)
 	return with_choices(args, run_parsed);
 }
 
+static int fences_parsed(const struct bf_family *f, const struct bf_args *args, void *w)
+{
+	const int code = f->admit ? f->admit(args, w) : BF_EXIT_GOOD;
+
+	return code == BF_EXIT_GOOD ? bf_fences_workload(args, f, w) : code;
+}
+
+int bf_fences_command(const struct bf_args *args)
+{
+	return with_choices(args, fences_parsed);
+}
+
 int bf_explore_command(const struct bf_args *args)
 {
 	return with_choices(args, explore_parsed);

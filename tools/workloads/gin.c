@@ -352,10 +352,13 @@ static const struct bf_search_part parts[] = {
 	PART(shape.bytes, 8),    PART(contexts, 1),
 };
 
+static const char *const small[] = { "messages", "1", NULL };
+
 const struct bf_family bf_gin_family = {
 	BF_FAMILY_STRUCTS(struct choices, struct outcome),
 	BF_FAMILY_CHOOSER(struct choices),
 	.prefix = "gin-",
+	.small = small,
 	.works = works,
 	.options = options,
 	.words = words,

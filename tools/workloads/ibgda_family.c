@@ -436,10 +436,13 @@ static const struct bf_opt run_options[] = {
 /* Some mistakes show only between threads that see different caches. */
 static const char *const explore_initial[] = { "blocks", "2", "warps", "2", "qp-choice", "first", NULL };
 
+static const char *const small[] = { "messages", "1", "blocks", "2", "warps", "1", "qp-choice", "first", NULL };
+
 const struct bf_family bf_ibgda_family = {
 	BF_FAMILY_STRUCTS(struct bf_workload, struct bf_run_result),
 	BF_FAMILY_CHOOSER(struct bf_workload),
 	.prefix = "ibgda-",
+	.small = small,
 	.works = works,
 	.options = options,
 	.words = words,

@@ -405,10 +405,13 @@ static const struct bf_opt run_options[] = {
 	{ .name = NULL },
 };
 
+static const char *const small[] = { "commands", "1", "delays", "1", NULL };
+
 const struct bf_family bf_nvme_work_family = {
 	BF_FAMILY_STRUCTS(struct bf_nvme_workload, struct bf_nvme_work_run_result),
 	BF_FAMILY_CHOOSER(struct bf_nvme_workload),
 	.prefix = "nvme-",
+	.small = small,
 	.works = works,
 	.options = options,
 	.words = words,

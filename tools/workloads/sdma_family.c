@@ -354,10 +354,13 @@ static const struct bf_opt run_options[] = {
 	{ .name = NULL },
 };
 
+static const char *const small[] = { "commands", "1", NULL };
+
 const struct bf_family bf_sdma_work_family = {
 	BF_FAMILY_STRUCTS(struct bf_sdma_workload, struct bf_sdma_work_result),
 	BF_FAMILY_CHOOSER(struct bf_sdma_workload),
 	.prefix = "sdma-",
+	.small = small,
 	.works = bf_sdma_work_works,
 	.options = options,
 	.words = words,
