@@ -55,6 +55,11 @@ int bf_trial_ptx_start(struct bf_trial *t, uint32_t pe, struct bf_ptx_library *l
 	return rc ? bf_trial_fail(t, rc, "launch of %s: %s", launch->kernel, t->err.text) : 0;
 }
 
+void bf_trial_ptx_follow(struct bf_trial *t)
+{
+	t->grids -= t->grids != 0;
+}
+
 int bf_trial_ptx_launch(struct bf_trial *t, uint32_t pe, struct bf_ptx_library *lib, const char *kernel,
 			uint32_t blocks, uint32_t threads, const uint64_t *args, uint32_t nargs)
 {

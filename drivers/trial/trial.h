@@ -225,6 +225,8 @@ int bf_trial_ptx(struct bf_trial *t, uint32_t pe, const char *const *files, uint
 int bf_trial_ptx_launch(struct bf_trial *t, uint32_t pe, struct bf_ptx_library *lib, const char *kernel,
 			uint32_t blocks, uint32_t threads, const uint64_t *args, uint32_t nargs);
 int bf_trial_ptx_start(struct bf_trial *t, uint32_t pe, struct bf_ptx_library *lib, const struct bf_ptx_launch *launch);
+/* The next bf_trial_ptx_launch() begins when the last one has ended: one stream for both. */
+void bf_trial_ptx_follow(struct bf_trial *t);
 
 /* ---- mlx5: reliable connections between all PEs, made by command mailboxes (drivers/ibgda/host.h) ---- */
 

@@ -172,7 +172,7 @@ static void summary(struct bf_json *j, const void *tally)
 {
 	const struct tally *t = tally;
 
-	bf_json_u64(j, "tests", t->base.taken);
+	bf_json_u64(j, "read", t->base.taken);
 	bf_json_u64(j, "with_verdict", t->base.taken - t->undecided);
 	bf_json_u64(j, "agree", t->base.taken - t->undecided - t->base.bad - t->unfinished);
 	bf_json_u64(j, "differ", t->base.bad);

@@ -79,6 +79,7 @@ static int setup(struct bf_trial *t, void *state)
 	const struct bf_trial_mlx5_opts opts = { .collapsed = bf_arg_flag(w->args, "collapsed"),
 						 .rings_in_host = bf_arg_flag(w->args, "rings-in-host") };
 	const uint32_t given = bf_arg_count(w->args, "arg");
+	const char *const prepare = bf_arg_text(w->args, "prepare");
 	struct bf_trial_mlx5_queue q;
 	struct bf_ptx_library *lib;
 	uint64_t values[ARGS_MAX];
@@ -98,6 +99,12 @@ static int setup(struct bf_trial *t, void *state)
 	if (rc)
 		return rc;
 	fill(bf_trial_heap(t, 0), bf_trial_seed(t));
+	if (prepare) {
+		rc = bf_trial_ptx_launch(t, 0, lib, prepare, 1, 1, values, given);
+		bf_trial_ptx_follow(t);
+	}
+	if (rc)
+		return rc;
 	return bf_trial_ptx_launch(t, 0, lib, bf_arg_text(w->args, "kernel"), (uint32_t)bf_arg_u64(w->args, "grid"),
 				   (uint32_t)bf_arg_u64(w->args, "block"), values, given);
 }
@@ -234,16 +241,20 @@ const struct bf_command bf_cmd_ptx_trial = {
 	.name = "ptx",
 	.usage = "ptx trial FILE... --kernel NAME [options]",
 	.summary = "try a kernel that posts RDMA on a modelled ConnectX, and say what is wrong with it",
-	.details = BF_PTX_TRIAL_HELP
-	"\n"
-	"Every seed runs under every ordering until a run fails: by its bytes, by the rules, or because\n"
-	"it hangs. The smallest run that fails so is told, with the rule that it breaks and the line of\n"
-	"the source.\n"
-	"\n"
-	"Exit code 1: a run failed. 2: the modules or the options are wrong.\n"
-	"\n"
-	"  belfry ptx trial put.ptx --kernel put --same 512 --arg mlx5:sq --arg mlx5:dbrec \\\n"
-	"    --arg mlx5:doorbell --arg mlx5:qpn --arg u32:8",
+	.details = "The kernel runs on the GPU of one PE, which is connected to a second one. VALUE of --arg is\n"
+		   "TYPE:NUMBER (u8 to u64, s8 to s64) or mlx5:NAME, something of the connection: sq, cq, dbrec,\n"
+		   "cq-dbrec, doorbell, local (pointers for the kernel), local-va, remote-va, lkey, rkey (what goes\n"
+		   "into entries), qpn, cqn, wqebbs, cqes, heap-bytes. The kernel's heap (local) begins with words\n"
+		   "that differ, its peer's with zeros.\n"
+		   "\n"
+		   "Every seed runs under every ordering until a run fails: by its bytes, by the rules, or because\n"
+		   "it hangs. The smallest run that fails so is told, with the rule that it breaks and the line of\n"
+		   "the source.\n"
+		   "\n"
+		   "Exit code 1: a run failed. 2: the modules or the options are wrong.\n"
+		   "\n"
+		   "  belfry ptx trial put.ptx --kernel put --same 512 --arg mlx5:sq --arg mlx5:dbrec \\\n"
+		   "    --arg mlx5:doorbell --arg mlx5:qpn --arg u32:8",
 	.options = options,
 	.min_args = 1,
 	.max_args = 64,

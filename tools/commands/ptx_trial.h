@@ -23,6 +23,11 @@ int bf_ptx_trial_open(const struct bf_args *args, struct bf_ptx_trial *w, struct
 
 #define BF_PTX_TRIAL_OPTIONS                                                                                           \
 	{ .name = "kernel", .kind = BF_OPT_TEXT, .arg = "NAME", .help = "the kernel to run, as the module names it" }, \
+	    { .name = "prepare",                                                                                       \
+	      .kind = BF_OPT_TEXT,                                                                                     \
+	      .arg = "NAME",                                                                                           \
+	      .help =                                                                                                  \
+		  "a kernel with the same parameters that one thread runs before, to fill in what the other needs" },  \
 	    { .name = "grid",                                                                                          \
 	      .kind = BF_OPT_U64,                                                                                      \
 	      .arg = "N",                                                                                              \
@@ -52,13 +57,5 @@ int bf_ptx_trial_open(const struct bf_args *args, struct bf_ptx_trial *w, struct
 	{                                                                                                              \
 		.name = "time-limit", .kind = BF_OPT_TIME, .arg = "TIME", .initial = "100ms", .help = "simulated time" \
 	}
-
-/* What --arg takes: for --help. */
-#define BF_PTX_TRIAL_HELP                                                                                              \
-	"The kernel runs on the GPU of one PE, which is connected to a second one. VALUE of --arg is\n"                \
-	"TYPE:NUMBER (u8 to u64, s8 to s64) or mlx5:NAME, something of the connection: sq, cq, dbrec,\n"               \
-	"cq-dbrec, doorbell, local (pointers for the kernel), local-va, remote-va, lkey, rkey (what goes\n"            \
-	"into entries), qpn, cqn, wqebbs, cqes, heap-bytes. The kernel's heap (local) begins with words\n"             \
-	"that differ, its peer's with zeros.\n"
 
 #endif

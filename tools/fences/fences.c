@@ -44,7 +44,7 @@ struct image {
 	uint64_t build_id;
 };
 
-enum known { IMAGE, WHERE, FENCED, STORE, LOAD, ATOMIC, KNOWN };
+enum known { IMAGE, WHERE, FENCED, STORE, LOAD, ATOMIC, MMIO, KNOWN };
 
 struct fences {
 	struct bf_sink sink;
@@ -113,6 +113,7 @@ static bool take_access(struct fences *x, uint16_t type, const uint8_t *fixed)
 		const struct bf_rec_store *store;
 		const struct bf_rec_load *load;
 		const struct bf_rec_atomic *atomic;
+		const struct bf_rec_mmio_store *mmio;
 	} rec = { fixed };
 
 	if (type == x->type[FENCED])
@@ -123,7 +124,10 @@ static bool take_access(struct fences *x, uint16_t type, const uint8_t *fixed)
 		meet(x, ACQUIRE, rec.load->scope);
 	else if (type == x->type[ATOMIC])
 		take_atomic(x, rec.atomic);
-	return type == x->type[FENCED] || type == x->type[STORE] || type == x->type[LOAD] || type == x->type[ATOMIC];
+	else if (type == x->type[MMIO] && (rec.mmio->sem == BF_RELEASE || rec.mmio->sem == BF_ACQ_REL))
+		meet(x, RELEASE, BF_SCOPE_SYS); /* its record has no scope */
+	return type == x->type[FENCED] || type == x->type[STORE] || type == x->type[LOAD] || type == x->type[ATOMIC] ||
+	       type == x->type[MMIO];
 }
 
 static int take_records(struct bf_sink *s, const void *records, size_t len)
@@ -149,7 +153,7 @@ static int take_records(struct bf_sink *s, const void *records, size_t len)
 
 static int take_type(struct bf_sink *s, const struct bf_rec_schema *schema)
 {
-	static const char *const names[KNOWN] = { "image", "where", "fence", "store", "load", "atomic" };
+	static const char *const names[KNOWN] = { "image", "where", "fence", "store", "load", "atomic", "mmio_store" };
 	struct fences *x = BF_CONTAINER_OF(s, struct fences, sink);
 
 	for (uint32_t i = 0; i < KNOWN; i++)
@@ -185,11 +189,12 @@ static int by_line(const void *a, const void *b)
 }
 
 /* False: nothing to judge. */
-static bool line_of(struct fences *x, const struct bf_place *at, struct bf_source_line *line, char *text, size_t cap)
+static bool line_of(struct fences *x, const struct bf_place *at, struct bf_source_line *line, char *text, size_t cap,
+		    uint32_t *scope)
 {
 	*text = '\0';
 	if (x->code->line)
-		return x->code->line(x->code->own, at, line, text, cap);
+		return x->code->line(x->code->own, at, line, text, cap, scope);
 	if (!bf_source_line(x->sources, at, line, NULL))
 		snprintf(line->file, sizeof(line->file), "%.200s+0x%" PRIx64, at->path, at->offset);
 	return true;
@@ -204,9 +209,10 @@ static void place_calls(struct fences *x)
 					     .offset = c->offset };
 		struct bf_source_line line = { .line = 0 };
 		char text[sizeof(x->place->text)];
+		uint32_t scope = c->scope;
 		struct place *p;
 
-		if (!line_of(x, &at, &line, text, sizeof(text)))
+		if (!line_of(x, &at, &line, text, sizeof(text), &scope))
 			continue;
 		p = place_of(x, &line, c);
 		if (!p)
@@ -214,7 +220,7 @@ static void place_calls(struct fences *x)
 		memcpy(p->text, text, sizeof(p->text));
 		p->site[p->nsites++] = c->offset;
 		p->times += c->times;
-		p->scope = c->scope > p->scope ? c->scope : p->scope;
+		p->scope = scope > p->scope ? scope : p->scope;
 	}
 	if (x->nplaces)
 		qsort(x->place, x->nplaces, sizeof(x->place[0]), by_line);

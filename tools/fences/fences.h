@@ -40,10 +40,11 @@ struct bf_fence_code {
 	/* 1: some run fails, 0: none, or a negative errno. `plan` NULL: the code as it is. */
 	int (*search)(void *own, const char *plan, struct bf_fence_search *out, struct bf_error *err);
 	/*
-	 * The line of a place, and what stands there ("" if that is all that is known). False: nothing to judge. NULL:
-	 * debug information tells.
+	 * The line of a place, and what stands there ("" if that is all that is known); it may know the scope
+	 * better. False: nothing to judge. NULL: debug information tells.
 	 */
-	bool (*line)(void *own, const struct bf_place *at, struct bf_source_line *out, char *text, size_t cap);
+	bool (*line)(void *own, const struct bf_place *at, struct bf_source_line *out, char *text, size_t cap,
+		     uint32_t *scope);
 };
 
 /* Judges it and tells the verdicts, as text or JSON. Exit code. */

@@ -32,7 +32,7 @@ static int watch(void *own, uint32_t run, struct bf_sink *records, struct bf_err
 	return r.verdict == BF_TRIAL_NOT_RUN ? bf_fail(err, -EINVAL, "%s", r.reason) : 0;
 }
 
-static const char *const passed_on[] = { "kernel", "grid", "block", "same", "seed", "time-limit" };
+static const char *const passed_on[] = { "grid", "block", "same", "seed", "time-limit" };
 
 /* The command that repeats a run. */
 static void write_again(const struct kernel *k, const char *plan, const char *choices, char *buf, size_t cap)
@@ -42,10 +42,11 @@ static void write_again(const struct kernel *k, const char *plan, const char *ch
 
 	for (unsigned i = 1; i < bf_arg_positional_count(a) && len < cap; i++)
 		len += (size_t)snprintf(buf + len, cap - len, " %s", bf_arg_positional(a, i));
+	bf_command_append(buf, cap, "kernel", bf_arg_text(a, "kernel"));
+	if (bf_arg_text(a, "prepare"))
+		bf_command_append(buf, cap, "prepare", bf_arg_text(a, "prepare"));
 	for (size_t i = 0; i < BF_ARRAY_LEN(passed_on); i++)
-		if (i == 0)
-			bf_command_append(buf, cap, passed_on[i], bf_arg_text(a, passed_on[i]));
-		else if (bf_arg_given(a, passed_on[i])) {
+		if (bf_arg_given(a, passed_on[i])) {
 			char number[32];
 
 			snprintf(number, sizeof(number), "%" PRIu64 "%s", bf_arg_u64(a, passed_on[i]),
@@ -130,7 +131,8 @@ static bool orders_only(const char *form)
 	return false;
 }
 
-static bool line(void *own, const struct bf_place *at, struct bf_source_line *out, char *text, size_t cap)
+static bool line(void *own, const struct bf_place *at, struct bf_source_line *out, char *text, size_t cap,
+		 uint32_t *scope)
 {
 	struct kernel *k = own;
 	const struct bf_ptx_func *f;
@@ -142,6 +144,8 @@ static bool line(void *own, const struct bf_place *at, struct bf_source_line *ou
 	snprintf(out->file, sizeof(out->file), "%s", at->path);
 	snprintf(out->function, sizeof(out->function), "%s", f->name);
 	snprintf(text, cap, "%s", s->form->text);
+	if (s->form->scope == BF_PTX_SCOPE_GPU && *scope == BF_SCOPE_SYS)
+		*scope = BF_SCOPE_GPU;
 	put_source(k, f, s, text, cap);
 	return true;
 }
@@ -196,13 +200,13 @@ const struct bf_command bf_cmd_fences_ptx = {
 	.summary = "a verdict on each fence of a kernel as nvcc compiled it",
 	.details =
 	    "Makes each fence, ld.acquire, st.release, and the order and scope of each atom and red weaker, one\n"
-	    "instruction of the PTX at a time, and searches all runs with at most --delays delays.\n"
-	    "\n" BF_PTX_TRIAL_HELP "\n"
+	    "instruction of the PTX at a time, and searches all runs with at most --delays delays. Kernel, grid\n"
+	    "and arguments are given as for `belfry ptx trial`, whose --help says what --arg takes.\n"
+	    "\n"
 	    "Exit code 0: the kernel is good as it is. 1: it fails, something is missing. 2: the modules or the\n"
 	    "options are wrong.\n"
 	    "\n"
-	    "  belfry fences ptx put.ptx --kernel put --same 64 --arg mlx5:sq --arg mlx5:dbrec \\\n"
-	    "    --arg mlx5:doorbell --arg mlx5:qpn --arg u32:1",
+	    "  belfry fences ptx post.ptx --kernel post --grid 2 --same 64 --arg u32:1",
 	.options = options,
 	.min_args = 2,
 	.max_args = 64,
