@@ -422,6 +422,15 @@ static bool may_stall(const struct bf_view_full *v)
 	return BF_UNLIKELY(v->sim->chooser) && !v->sim->chooser->untimed && v->pub.ordering >= BF_ORDER_GPU;
 }
 
+/*
+ * Where a release store itself is visible at once. It orders what is before it; what comes after may overtake it, and
+ * where somebody chooses, it does.
+ */
+static enum bf_level released_at(const struct bf_view_full *v, enum bf_scope scope)
+{
+	return may_stall(v) ? BF_LEVEL_THREAD : level_of(scope);
+}
+
 void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, enum bf_sem sem, enum bf_scope scope)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
@@ -463,7 +472,7 @@ void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 	/* On x86 a plain store is a release: the FIFO keeps the order by itself. */
 	if (release && v->pub.ordering != BF_ORDER_TSO) {
 		bf_buffer_push(&v->thread, level_of(scope), NULL, BF_CAUSE_RELEASE);
-		store_at(a, r, p, data, len, level_of(scope), path, BF_CAUSE_RELEASE);
+		store_at(a, r, p, data, len, released_at(v, scope), path, BF_CAUSE_RELEASE);
 	} else {
 		store_at(a, r, p, data, len, BF_LEVEL_THREAD, path, BF_CAUSE_DRAIN);
 	}
@@ -807,7 +816,7 @@ static BF_ALWAYS_INLINE void mmio_store(struct bf_agent *a, void *p, const void 
 		bf_mmio_post(r, bf_va(r, p) - r->va, data, len);
 	} else if (release && o != BF_ORDER_TSO) {
 		bf_buffer_push(&v->thread, level_of(scope), NULL, BF_CAUSE_RELEASE);
-		store_at(a, r, p, data, len, level_of(scope), BF_PATH_OUTSIDE, BF_CAUSE_RELEASE);
+		store_at(a, r, p, data, len, released_at(v, scope), BF_PATH_OUTSIDE, BF_CAUSE_RELEASE);
 	} else {
 		store_at(a, r, p, data, len, BF_LEVEL_THREAD, BF_PATH_OUTSIDE, BF_CAUSE_DRAIN);
 	}

@@ -1,15 +1,14 @@
 /*
- * What the kernels of fences_*.cu have in common: the arguments that `belfry fences ptx` gives them, and their wait. Each
- * file is the posting code of somebody else, unmodified, called by one thread of each block; all blocks share one queue
- * pair. prepare() runs before, alone.
+ * What the kernels of fences_*.cu have in common: the arguments that `belfry fences ptx` gives them, and their wait.
+ * Each file is the posting code of somebody else, unmodified, called by one thread of each block; all blocks share one
+ * queue pair. prepare() runs before, alone.
  */
 #pragma once
 #include <stdint.h>
 
-
 #define RING_PARAMS                                                                                                    \
-	uint8_t *sq, uint32_t *dbrec, uint64_t *doorbell, uint8_t *cq, uint32_t qpn, uint32_t wqebbs, uint32_t *local,  \
-		uint64_t local_va, uint32_t lkey, uint64_t remote_va, uint32_t rkey
+	uint8_t *sq, uint32_t *dbrec, uint64_t *doorbell, uint8_t *cq, uint32_t qpn, uint32_t wqebbs, uint32_t *local, \
+	    uint64_t local_va, uint32_t lkey, uint64_t remote_va, uint32_t rkey
 
 /* The message of a block: 16 bytes, whose first word it writes itself. */
 #define MESSAGE 16u
