@@ -117,8 +117,9 @@ def genmc(path, test, folder):
 def belfry(path, test, folder):
     file = os.path.join(folder, "test.jsonl")
     all_of_it = {k: v for k, v in test.items() if k not in ("outcome_allowed", "why")}
-    loc = test["locations"][0]["name"]
-    all_of_it["outcome"] = {"op": "eq", "a": {"loc": loc}, "b": {"const": 77}}  # never: so all are tried
+    regs = [{"thread": i, "reg": o["reg"]} for i, t in enumerate(test["threads"]) for o in t["ops"] if "reg" in o]
+    what = regs[0] if regs else {"loc": test["locations"][0]["name"]}
+    all_of_it["outcome"] = {"op": "eq", "a": what, "b": {"const": 77}}  # never: so all are tried
     with open(file, "w", encoding="utf-8") as f:
         f.write(json.dumps(all_of_it) + "\n")
     text, seconds = timed([path, "check", "litmus", file, "--json"])
