@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "drivers/backend/cluster_internal.h"
+#include "drivers/backend/ptx.h"
 #include "sim/fault.h"
 
 /* Blocks of a grid do not start together. */
@@ -446,42 +447,44 @@ static void count_units(struct bf_cluster_world *w, const struct bf_sim_grid *g,
 
 int bf_cluster_run(struct bf_cluster_world *w, const struct bf_cluster_grid *grid, struct bf_cluster_result *out)
 {
-	const uint64_t began = w->sim->now_ps;
-	enum bf_run_end end;
+	const uint64_t began = w->sim->now_ps, until = w->opts.limit_ps ? began + w->opts.limit_ps : BF_NEVER;
+	enum bf_run_end end = BF_RUN_IDLE;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
 	if (w->stuck)
 		return bf_fail(w->err, -EBUSY, "an earlier grid of this world did not come to its end");
-	rc = bf_cluster_start(w, grid);
+	rc = w->opts.ptx ? bf_cluster_ptx_run(w, grid, until, out, &end) : bf_cluster_start(w, grid);
 	if (rc)
 		return rc;
-	end = bf_sim_run(w->sim, w->opts.limit_ps ? began + w->opts.limit_ps : BF_NEVER);
+	if (!w->opts.ptx)
+		end = bf_sim_run(w->sim, until);
 	if (bf_stream_flush(&w->sim->rec) == -ENOMEM)
 		return bf_fail(w->err, -ENOMEM, "no memory for records");
 	if (w->sim->error.code == -ENOMEM)
 		return bf_fail(w->err, -ENOMEM, "the run was stopped: %s", w->sim->error.text);
 	if (bf_hopper_fault(w->gpu) || (end == BF_RUN_STOPPED && w->sim->error.code == -EFAULT))
 		out->end = BF_CLUSTER_FAULT;
-	else if (end == BF_RUN_IDLE && w->grid->alive == 0)
+	else if (end == BF_RUN_IDLE && (w->ptx ? !bf_ptx_device_busy(w->ptx) : w->grid->alive == 0))
 		out->end = BF_CLUSTER_DONE;
 	else if (end == BF_RUN_LIMIT)
 		out->end = BF_CLUSTER_LIMIT;
-	else if (w->grid->hung || end == BF_RUN_DEADLOCK)
+	else if ((w->grid && w->grid->hung) || end == BF_RUN_DEADLOCK)
 		out->end = BF_CLUSTER_HUNG;
 	else
 		return bf_fail(w->err, w->sim->error.code ? w->sim->error.code : -ECANCELED, "the run was stopped: %s",
 			       w->sim->error.text);
-	count_units(w, w->grid, out);
-	bf_watch_report(w, out);
+	if (w->grid) {
+		count_units(w, w->grid, out);
+		bf_watch_report(w, out);
+	}
+	w->stuck = out->end != BF_CLUSTER_DONE;
 	out->hash = bf_stream_hash(&w->sim->rec);
 	out->records = w->sim->rec.count;
 	out->events = w->sim->events;
 	out->time_ps = w->sim->now_ps - began;
-	if (out->end == BF_CLUSTER_DONE) {
+	if (out->end == BF_CLUSTER_DONE)
 		free_grid(w);
-		w->stuck = false;
-	}
 	return 0;
 }
 
@@ -568,6 +571,7 @@ void bf_cluster_close(struct bf_cluster_world *w)
 {
 	if (!w)
 		return;
+	bf_cluster_ptx_close(w);
 	if (w->grid)
 		evict_blocks(w);
 	if (w->bulk)

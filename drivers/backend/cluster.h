@@ -3,7 +3,7 @@
  *
  * models/hopper in virtual time: lanes are agents; those of a warp that ask for the same operation at the same time
  * make up one warp instruction. Same options, same seed: same records, byte for byte. Kernels are those of platform sim
- * (drivers/mbarrier/kernels.h). One thread calls these functions.
+ * (drivers/mbarrier/kernels.h), or the same code as nvcc compiled it. One thread calls these functions.
  */
 #ifndef BELFRY_DRIVERS_BACKEND_CLUSTER_H
 #define BELFRY_DRIVERS_BACKEND_CLUSTER_H
@@ -23,6 +23,9 @@ struct bf_cluster_opts {
 	uint64_t limit_ps;                       /* of virtual time; 0: none */
 	uint32_t record_mask;                    /* BF_CLASS_* */
 	struct bf_sink *sink;                    /* borrowed; may be NULL */
+	/* The file with our drivers' device code as PTX, which grids run in place of the C code; NULL. Borrowed. A
+	 * world of its own only. */
+	const char *ptx;
 	/*
 	 * A machine that it stands in, with other devices; NULL: a world of its own. Then seed, stacks, chooser,
 	 * faults, limit and records are those of that simulation, global memory is what `space` has, `domain` the GPU's
@@ -46,6 +49,9 @@ struct bf_cluster_grid {
 	uint32_t shared_bytes;   /* of each block */
 	bf_kernel_fn *kernel;
 	void *arg;
+	/* In a world with PTX: the kernel there, whose one parameter are `arg_bytes` bytes at `arg`. */
+	const char *ptx_kernel;
+	uint32_t arg_bytes;
 };
 
 enum bf_cluster_end {

@@ -142,8 +142,18 @@ struct bf_cluster_world {
 	struct bf_cache cache;
 	struct bf_sm_of *sm; /* [SMs] */
 	struct bf_sim_grid *grid;
+	struct bf_ptx_device *ptx; /* NULL: grids are C, or none has been run yet */
+	struct bf_ptx_library *drivers;
 	bool stuck;
 };
+
+/*
+ * A grid as PTX (cluster_ptx.c), to its end or until a time: how the run ended, what the units did, and who waits if
+ * it has not come to its end. 0, or a negative errno with the world's error.
+ */
+int bf_cluster_ptx_run(struct bf_cluster_world *w, const struct bf_cluster_grid *grid, uint64_t until_ps,
+		       struct bf_cluster_result *out, enum bf_run_end *end);
+void bf_cluster_ptx_close(struct bf_cluster_world *w);
 
 /* The lane behind a thread; of one that is in no such grid the run ends here, and this does not return. */
 struct bf_cluster_lane *bf_lane_of(const struct bf_thread *t);

@@ -1,11 +1,12 @@
 /*
  * The drivers' device code for the machine that runs PTX: compiled by nvcc to belfry-drivers.ptx, which `--agent ptx`
- * loads (ptx_world.c).
+ * loads (ptx_world.c, cluster_ptx.c).
  */
-#include "drivers/platform/platform_cuda.h"
+#include "drivers/platform/platform_mbarrier_cuda.h"
 
 #include "drivers/gin/kernels_internal.h"
 #include "drivers/ibgda/kernels_internal.h"
+#include "drivers/mbarrier/kernels_internal.h"
 #include "drivers/nvme/kernels_internal.h"
 
 extern "C" __global__ void belfry_ibgda(struct bf_ibgda_job job, uint32_t work)
@@ -34,4 +35,11 @@ extern "C" __global__ void belfry_nvme_ring(struct bf_nvme_drv_job job)
 	struct bf_thread t;
 
 	bf_nvme_drv_work_ring(&t, &job);
+}
+
+extern "C" __global__ void __launch_bounds__(992) belfry_mbarrier(const __grid_constant__ struct bf_mbar_job job)
+{
+	struct bf_thread t;
+
+	bf_mbar_work(&t, &job);
 }

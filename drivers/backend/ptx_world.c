@@ -173,31 +173,36 @@ bool bf_ptx_world_runs_drivers(const struct bf_ptx_world *w)
 	return w->drivers != NULL;
 }
 
-static int read_drivers(struct bf_ptx_world *w)
+int bf_ptx_drivers_read(const char *path, struct bf_error *err, char **text, size_t *len)
 {
-	FILE *f = fopen(w->drivers, "rb");
+	FILE *f = fopen(path, "rb");
 	long size = -1;
 	int rc = 0;
 
+	*text = NULL;
 	if (f && fseek(f, 0, SEEK_END) == 0)
 		size = ftell(f);
 	if (size < 0 || fseek(f, 0, SEEK_SET) != 0)
-		rc = bf_fail(w->m->err, -ENOENT, "cannot read the drivers' PTX, %s: %s", w->drivers, strerror(errno));
+		rc = bf_fail(err, -ENOENT, "cannot read the drivers' PTX, %s: %s", path, strerror(errno));
 	if (!rc) {
-		w->text = malloc((size_t)size + 1);
-		w->len = w->text ? fread(w->text, 1, (size_t)size, f) : 0;
-		if (!w->text || w->len != (size_t)size)
-			rc = bf_fail(w->m->err, -EIO, "cannot read the drivers' PTX, %s", w->drivers);
+		*text = malloc((size_t)size + 1);
+		*len = *text ? fread(*text, 1, (size_t)size, f) : 0;
+		if (!*text || *len != (size_t)size)
+			rc = bf_fail(err, -EIO, "cannot read the drivers' PTX, %s", path);
 	}
 	if (f)
 		fclose(f);
+	if (rc) {
+		free(*text);
+		*text = NULL;
+	}
 	return rc;
 }
 
 static int load_drivers(struct bf_ptx_world *w, uint32_t pe)
 {
 	struct bf_ptx_source source = { .name = w->drivers };
-	int rc = w->text ? 0 : read_drivers(w);
+	int rc = w->text ? 0 : bf_ptx_drivers_read(w->drivers, w->m->err, &w->text, &w->len);
 
 	source.text = w->text;
 	source.len = w->len;

@@ -15,6 +15,9 @@ struct bf_ptx_world; /* opaque */
 /* `gpu` (borrowed) has the domain of each PE; `drivers` is the file with our drivers' PTX, or NULL. 0 or -ENOMEM. */
 int bf_ptx_world_open(struct bf_world *m, struct bf_domain **gpu, const char *drivers, struct bf_ptx_world **out);
 
+/* Reads a file with our drivers' PTX; `text` is the caller's to free. 0, or a negative errno with `err`. */
+int bf_ptx_drivers_read(const char *path, struct bf_error *err, char **text, size_t *len);
+
 /* Before the machine is closed. NULL is fine. */
 void bf_ptx_world_close(struct bf_ptx_world *w);
 

@@ -17,10 +17,12 @@ static void phase_completed(void *arg, uint32_t sm, uint32_t address)
 	struct bf_ptx_device *d = arg;
 
 	(void)address;
-	for (struct bf_ptx_block *b = d->sm[sm]; b; b = b->next)
+	for (struct bf_ptx_block *b = d->sm[sm]; b; b = b->next) {
+		b->phases++;
 		for (uint32_t i = 0; i < b->nwarps; i++)
 			if (b->warp[i] && b->warp[i]->polls_phase)
 				bf_agent_nudge(b->warp[i]->agent);
+	}
 }
 
 static int build(struct bf_ptx_device *d)

@@ -87,6 +87,10 @@ static void free_block(struct bf_ptx_block *b)
 		bf_hopper_exit(b->cta);
 	for (uint32_t i = 0; b->warp && i < b->nwarps; i++)
 		free_warp(b->warp[i]);
+	if (b->nc_view)
+		bf_view_destroy(b->nc_view);
+	if (b->nc_domain)
+		bf_domain_destroy(b->nc_domain);
 	if (b->domain && !leave(&b->grid->domains, NULL, b->domain))
 		bf_domain_destroy(b->domain);
 	b->cluster->block[b->rank] = NULL;

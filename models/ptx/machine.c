@@ -82,6 +82,33 @@ bool bf_ptx_as_lane(struct bf_ptx_machine_warp *w, uint32_t lane)
 	return true;
 }
 
+static int make_nc(struct bf_ptx_block *b, struct bf_ptx_device *d)
+{
+	char name[48];
+	struct bf_view_opts view = {
+		.ordering = d->opts.ordering, .space = d->opts.space, .cost = &bf_cost_zero, .name = name
+	};
+	int rc = b->nc_domain ? 0 : bf_domain_create(d->sim, BF_SCOPE_CTA, d->domain, &b->nc_domain);
+
+	snprintf(name, sizeof(name), "%sb%u.nc", d->name, b->index);
+	view.domain = b->nc_domain;
+	return rc ? rc : bf_view_create(d->sim, &view, &b->nc_view);
+}
+
+bool bf_ptx_as_nc(struct bf_ptx_machine_warp *w)
+{
+	struct bf_ptx_block *b = w->block;
+
+	if (!b->domain)
+		return true; /* under sc nothing is late */
+	if (!b->nc_view && make_nc(b, w->device) != 0) {
+		bf_sim_stop(w->device->sim); /* for lack of memory; sim->error says so */
+		return false;
+	}
+	w->agent->view = b->nc_view;
+	return true;
+}
+
 void bf_ptx_as_warp(struct bf_ptx_machine_warp *w)
 {
 	w->agent->view = w->device->view;

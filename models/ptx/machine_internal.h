@@ -133,11 +133,15 @@ struct bf_ptx_block {
 	struct bf_ptx_grid *grid;
 	struct bf_hopper_cta *cta; /* NULL: has ended */
 	struct bf_domain *domain;
+	/* What .nc loads see: a level that no fence empties of its copies. NULL: there has been none. */
+	struct bf_domain *nc_domain;
+	struct bf_view *nc_view;
 	uint8_t *shared; /* what is at address BF_PTX_SHARED_FIRST */
 	uint32_t index, rank, sm, base;
 	uint32_t ctaid[3];
 	uint32_t alive;     /* warps that have not ended */
 	uint32_t listeners; /* warps that sleep until shared memory changes */
+	uint64_t phases;    /* of the barriers on its SM that have completed since it came */
 	uint32_t nwarps;
 	struct bf_ptx_barrier barrier[BF_PTX_BARRIERS];
 	struct bf_ptx_machine_warp **warp;
@@ -145,7 +149,7 @@ struct bf_ptx_block {
 
 /* What a lane has looked at lately. Numbers count the rounds of all loops of its warp. */
 struct bf_ptx_look {
-	void *at; /* host address; NULL: a barrier's phase */
+	void *at; /* host address; NULL: a barrier's phase, `value`: how many had completed before */
 	uint32_t len;
 	bool shared;
 	uint8_t value[16];
@@ -184,6 +188,7 @@ struct bf_ptx_machine_lane {
 	uint64_t from;     /* POLLING: for a change of what it has looked at since that round */
 	uint64_t timed;    /* the round in which it read a clock */
 	uint64_t lost;     /* the last round of which it has forgotten a look */
+	uint64_t phases;   /* how many the block had seen when its last wait was issued */
 	uint64_t result;
 };
 
@@ -279,6 +284,9 @@ void bf_ptx_stall(struct bf_ptx_machine_warp *w);
 /* The agent acts for a lane, with its view and its line of code, until bf_ptx_as_warp(). False: no memory. */
 bool bf_ptx_as_lane(struct bf_ptx_machine_warp *w, uint32_t lane);
 void bf_ptx_as_warp(struct bf_ptx_machine_warp *w);
+
+/* After bf_ptx_as_lane(): its load is non-coherent, so what the block has found there before may be found again. */
+bool bf_ptx_as_nc(struct bf_ptx_machine_warp *w);
 
 /* Each lane fences, where it makes a difference. */
 void bf_ptx_fence_lanes(struct bf_ptx_machine_warp *w, uint32_t mask, enum bf_scope scope);

@@ -124,7 +124,7 @@ enum bf_ptx_result bf_ptx_do_load(struct bf_ptx_machine_warp *w, const struct bf
 			memcpy(bytes, p.host, len);
 		} else {
 			lanes = true;
-			if (!bf_ptx_as_lane(w, lane))
+			if (!bf_ptx_as_lane(w, lane) || (op->words[BF_PTX_W_MORE] && !bf_ptx_as_nc(w)))
 				return BF_PTX_FAULT;
 			load_global(w, op, &p, bytes, len);
 		}

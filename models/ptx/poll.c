@@ -210,7 +210,7 @@ static bool has_changed(struct bf_ptx_machine_warp *w, uint32_t lane, const stru
 	const uint32_t len = k->len < sizeof(now) ? k->len : (uint32_t)sizeof(now);
 
 	if (!k->at)
-		return false;
+		return memcmp(&w->block->phases, k->value, sizeof(w->block->phases)) != 0;
 	if (k->shared || !bf_ptx_as_lane(w, lane)) {
 		memcpy(now, k->at, len);
 	} else {

@@ -105,6 +105,8 @@ static int access_(const struct bf_ptx_form *f, struct bf_ptx_prepared *op, enum
 	    space != BF_PTX_PARAM)
 		return refuse(op, "not in this state space");
 	op->words[BF_PTX_W_OUTS] = does == BF_PTX_DOES_LOAD;
+	/* What is not to stay in the cache is found anew. */
+	op->words[BF_PTX_W_MORE] = (f->flags & BF_PTX_FLAG(NC)) != 0 && !strstr(f->text, "L1::no_allocate");
 	return 0;
 }
 

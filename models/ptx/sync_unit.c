@@ -105,7 +105,7 @@ static enum bf_ptx_result take_results(struct bf_ptx_machine_warp *w, const stru
 		if (wait && w->lane[lane].result)
 			over |= 1u << lane;
 		else if (wait)
-			bf_ptx_looked(w, lane, NULL, 0, NULL, false);
+			bf_ptx_looked(w, lane, NULL, sizeof(w->lane[lane].phases), &w->lane[lane].phases, false);
 	}
 	if (over && op->words[BF_PTX_W_SEM] != BF_RELAXED)
 		bf_ptx_fence_lanes(w, over, (enum bf_scope)op->words[BF_PTX_W_SCOPE]);
@@ -128,6 +128,8 @@ static enum bf_ptx_result issue(struct bf_ptx_machine_warp *w, const struct bf_p
 	i->fault = 0;
 	i->killed = false;
 	i->done = op->words[BF_PTX_W_OUTS] ? done : NULL;
+	for (uint32_t left = lanes; left; left &= left - 1)
+		w->lane[__builtin_ctz(left)].phases = w->block->phases;
 	bf_hopper_issue(w->block->cta, i);
 	if (bf_hopper_fault(w->device->gpu)) {
 		bf_sim_cancel(sim, &i->event);

@@ -154,6 +154,56 @@ START_TEST(fences_are_needed)
 }
 END_TEST
 
+/*
+ * Block 1 reads the data twice: before block 0 has stored them, and after an acquire that says that it has. An ordinary
+ * load finds them then. What a non-coherent load has found once may be found again (PTX ISA, "ld": .nc), unless it was
+ * not to stay in the cache.
+ */
+#define TWICE(name, load)                                                                                              \
+	".visible .entry " name "(.param .u64 out)\n{\n"                                                               \
+	"  .reg .b32 %r<6>; .reg .b64 %rd<3>; .reg .pred %p<4>;\n"                                                     \
+	"  ld.param.u64 %rd1, [out]; mov.u32 %r1, %ctaid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra reader;\n"               \
+	"writer:\n"                                                                                                    \
+	"  ld.acquire.gpu.global.u32 %r2, [%rd1+768]; setp.eq.u32 %p2, %r2, 0; @%p2 bra writer;\n"                     \
+	"  st.global.u32 [%rd1+256], 7; st.release.gpu.global.u32 [%rd1+512], 1;\n"                                    \
+	"  ret;\n"                                                                                                     \
+	"reader:\n"                                                                                                    \
+	"  " load " %r3, [%rd1+256]; st.release.gpu.global.u32 [%rd1+768], 1;\n"                                       \
+	"wait:\n"                                                                                                      \
+	"  ld.acquire.gpu.global.u32 %r2, [%rd1+512]; setp.eq.u32 %p3, %r2, 0; @%p3 bra wait;\n"                       \
+	"  " load " %r3, [%rd1+256]; st.global.u32 [%rd1+8], %r3;\n"                                                   \
+	"  ret;\n}\n"
+
+static uint32_t seeds_with_old_data(const char *kernel, enum bf_ordering o)
+{
+	uint32_t old = 0;
+
+	for (uint32_t seed = 1; seed <= 60; seed++) {
+		struct ptx_rig r;
+
+		rig_open(&r, seed, o,
+			 PTX_HEADER TWICE("weak", "ld.global.u32") TWICE("nc", "ld.global.nc.u32")
+			     TWICE("passing", "ld.global.nc.L1::no_allocate.u32"));
+		rig_good(&r, kernel, 2, 1);
+		old += word_at(&r, 2) != 7;
+		rig_close(&r);
+	}
+	return old;
+}
+
+START_TEST(non_coherent_loads_stay_stale)
+{
+	const enum bf_ordering o = orderings[_i];
+
+	ck_assert_uint_eq(seeds_with_old_data("weak", o), 0);
+	ck_assert_uint_eq(seeds_with_old_data("passing", o), 0);
+	if (o == BF_ORDER_SC || o == BF_ORDER_TSO)
+		ck_assert_uint_eq(seeds_with_old_data("nc", o), 0);
+	else
+		ck_assert_uint_gt(seeds_with_old_data("nc", o), 0);
+}
+END_TEST
+
 /* ---- polls ---- */
 
 /* 32 lanes of one warp take one lock in turn; then lane l waits for lane l - 1's flag on a line of its own. */
@@ -500,6 +550,7 @@ int main(void)
 	tcase_add_test(t, more_blocks_than_fit);
 	tcase_add_loop_test(t, variables, 0, 4);
 	tcase_add_loop_test(t, fences_are_needed, 0, 4);
+	tcase_add_loop_test(t, non_coherent_loads_stay_stale, 0, 4);
 	tcase_add_loop_test(t, lanes_wait_for_lanes, 0, 4);
 	tcase_add_test(t, a_time_out_of_its_own);
 	tcase_add_loop_test(t, deadlock_is_told, 0, 4);

@@ -88,6 +88,31 @@ for shape in "nvme-mixed --threads 8 --depth 1" "nvme-write --threads 4 --depth 
 	cmp c ptx || fail "$shape: the commands are not those of the C code"
 done
 
+# The barrier driver: every workload under every ordering; where words and tokens depend on no race, those of the C code.
+for work in pipeline ring pingpong cluster ampere "ampere --by-barrier" stress "pipeline --style guide"; do
+	for ordering in sc gpu adversarial; do
+		# shellcheck disable=SC2086
+		run mbarrier-$work --agent ptx --ptx "$ptx" --ordering $ordering --records none ||
+			fail "mbarrier-$work --agent ptx fails under $ordering"
+	done
+done
+for work in pingpong cluster ampere stress; do
+	run mbarrier-$work --ordering sc --records none && grep 'words and tokens' out >c
+	run mbarrier-$work --agent ptx --ptx "$ptx" --ordering sc --records none && grep 'words and tokens' out >ptx
+	cmp c ptx || fail "mbarrier-$work: words and tokens are not those of the C code"
+done
+# A phase that completes while the lane that polls for it has not gone to sleep yet is not lost.
+run mbarrier-pipeline --bug split-arrive --agent ptx --ptx "$ptx" --records none || fail "lanes that arrive one by one hang"
+# Mistakes end as they do in C.
+ends() {
+	! run mbarrier-$1 --agent ptx --ptx "$ptx" --ordering adversarial --records all --lint && grep -q "^$2" out ||
+		fail "mbarrier-$1 does not end as $2"
+}
+ends "pipeline --bug first-phase" deadlock
+ends "pipeline --bug no-proxy-fence" 'wrong data'
+ends "cluster --bug trips" deadlock
+ends "ring --bug count-arrive" fault
+
 # The fence that is left out, and where.
 if run ibgda-put --agent ptx --ptx "$ptx" --bug cta-fence --ordering adversarial --records all,where --lint; then
 	fail "the run is good without its fence"

@@ -47,6 +47,7 @@ static int set_up(struct arena *a, const struct bf_mbar_workload *w, struct bf_s
 		.limit_ps = w->limit_ps,
 		.record_mask = w->records,
 		.sink = sink,
+		.ptx = w->agent == BF_MBAR_AGENT_PTX ? w->ptx_path : NULL,
 	};
 	const uint64_t bytes = bf_mbar_data_bytes(&w->job, w->blocks);
 	const uint64_t notes = (uint64_t)bf_mbar_notes(&w->job) * w->blocks * sizeof(struct bf_mbar_note);
@@ -103,6 +104,8 @@ int bf_mbar_workload_run(const void *choices, struct bf_sink *sink, void *result
 			.shared_bytes = bf_mbar_shared_bytes(&a.job),
 			.kernel = bf_mbar_kernel(BF_PLATFORM_SIM),
 			.arg = &a.job,
+			.ptx_kernel = "belfry_mbarrier",
+			.arg_bytes = sizeof(a.job),
 		};
 
 		rc = bf_cluster_run(a.world, &grid, &out->world);

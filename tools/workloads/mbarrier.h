@@ -23,7 +23,13 @@ struct bf_mbar_workload {
 	char profile_name[BF_HOPPER_PROFILE_NAME];
 	const char *profile_text; /* as it was asked for */
 	bool counts;
+	uint32_t agent;     /* enum bf_mbar_agent */
+	const char *ptx;    /* the file that was asked for; NULL: none */
+	char ptx_path[512]; /* with BF_MBAR_AGENT_PTX: the file */
 };
+
+/* Who runs the warps: our code as C, or as nvcc compiled it. */
+enum bf_mbar_agent { BF_MBAR_AGENT_GPU, BF_MBAR_AGENT_PTX };
 
 enum bf_mbar_end { BF_MBAR_GOOD, BF_MBAR_WRONG_DATA, BF_MBAR_DEADLOCK, BF_MBAR_FAULT, BF_MBAR_LIMIT };
 const char *bf_mbar_end_name(uint32_t end); /* "wrong data" */

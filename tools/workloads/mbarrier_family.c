@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/workloads/choice.h"
 #include "tools/workloads/mbarrier.h"
 
 static const struct bf_work works[] = {
@@ -44,6 +45,10 @@ static const struct bf_opt options[] = {
 	  1u << 20, job.lag),
 	BF_OPT_NAMING(struct bf_mbar_workload, "profile", "NAME[,FIELD=N]|FILE.json", "h200",
 		      "sizes and timing of the sync unit and copy engine", profile_text, bf_hopper_profile_name),
+	O("agent", ENUM, "gpu|ptx", "gpu", "who runs the warps: our code as C, or as nvcc compiled it (ptx)", 0, 0,
+	  agent),
+	O("ptx", TEXT, "FILE", NULL,
+	  "with --agent ptx: our device code as PTX; default: belfry-drivers.ptx beside the program", 0, 0, ptx),
 	{ .name = NULL },
 };
 #undef O
@@ -96,6 +101,15 @@ static int fill(const struct bf_family *f, const struct bf_args *args, void *cho
 	bf_mbar_defaults(&w->job, &w->cluster, &w->blocks);
 	rc = check(w, err);
 	return rc ? rc : bf_hopper_profile_parse(w->profile_text, w->profile_name, &w->profile, err);
+}
+
+static int settle(const struct bf_args *args, void *choices)
+{
+	struct bf_mbar_workload *w = choices;
+
+	if (w->agent != BF_MBAR_AGENT_PTX)
+		return BF_EXIT_GOOD;
+	return bf_choose_ptx(args, bf_backend_find("sim"), w->ptx, w->ptx_path, sizeof(w->ptx_path));
 }
 
 /* Numbers that the workload has of its own were not asked for. */
@@ -274,6 +288,7 @@ const struct bf_family bf_mbar_family = {
 	.search.check = check,
 	.search.run = bf_mbar_workload_run,
 	.fill = fill,
+	.settle = settle,
 	.forget = forget,
 	.verdict_name = bf_mbar_end_name,
 	.print = print,
