@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 cmake -S "$BELFRY_SOURCE_DIR" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_SYSTEM_NAME=Linux \
 	-DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
 	-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON -DCMAKE_EXE_LINKER_FLAGS=-static \
-	-DBELFRY_TESTS=OFF -DBELFRY_BENCH=OFF >"$work/log" 2>&1 &&
+	-DCMAKE_C_FLAGS_RELEASE='-O1 -DNDEBUG' -DBELFRY_TESTS=OFF -DBELFRY_BENCH=OFF >"$work/log" 2>&1 &&
 	cmake --build "$work/build" --target belfry-cli >>"$work/log" 2>&1 || {
 	tail -n 20 "$work/log"
 	exit 1
