@@ -45,6 +45,28 @@ struct handle {
 	unsigned char bytes[64];
 };
 
+/* CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_BATCH_MEM_OP_NODE_PARAMS, CUstreamBatchMemOpParams */
+struct alloc {
+	int type, handles, where, device;
+	void *windows;
+	size_t most;
+	unsigned char rest[56];
+	const void *access;
+	size_t access_count, size;
+	uint64_t at;
+};
+
+struct word_op {
+	uint64_t what, at, value, flags, rest[2];
+};
+
+struct words {
+	void *context;
+	unsigned count;
+	const struct word_op *ops;
+	unsigned flags;
+};
+
 static struct {
 	int (*init)(unsigned), (*retain)(void **, int), (*set)(void *);
 	int (*load)(void **, const void *), (*get)(void **, void *, const char *);
@@ -62,6 +84,10 @@ static struct {
 	int (*add_kernel)(void **, void *, void *const *, size_t, const struct kernel *);
 	int (*add_fill)(void **, void *, void *const *, size_t, const struct fill *, void *);
 	int (*add_child)(void **, void *, void *const *, size_t, void *);
+	int (*add_alloc)(void **, void *, void *const *, size_t, struct alloc *);
+	int (*add_free)(void **, void *, void *const *, size_t, uint64_t);
+	int (*add_words)(void **, void *, void *const *, size_t, const struct words *);
+	int (*memory)(int, int, void *), (*set_memory)(int, int, const void *);
 	int (*depend)(void *, void *const *, void *const *, size_t), (*nodes)(void *, void **, size_t *);
 	int (*instantiate)(void **, void *, unsigned long long), (*start)(void *, void *), (*exec_gone)(void *);
 	int (*set_kernel)(void *, void *, const struct kernel *), (*update)(void *, void *, void *);
@@ -107,6 +133,11 @@ static void load(void)
 		{ "cuGraphAddKernelNode_v2", &cu.add_kernel },
 		{ "cuGraphAddMemsetNode", &cu.add_fill },
 		{ "cuGraphAddChildGraphNode", &cu.add_child },
+		{ "cuGraphAddMemAllocNode", &cu.add_alloc },
+		{ "cuGraphAddMemFreeNode", &cu.add_free },
+		{ "cuGraphAddBatchMemOpNode", &cu.add_words },
+		{ "cuDeviceGetGraphMemAttribute", &cu.memory },
+		{ "cuDeviceSetGraphMemAttribute", &cu.set_memory },
 		{ "cuGraphAddDependencies", &cu.depend },
 		{ "cuGraphGetNodes", &cu.nodes },
 		{ "cuGraphInstantiateWithFlags", &cu.instantiate },
@@ -374,6 +405,68 @@ static void test_processes(const char *program)
 	NEED(!cu.synchronize(event) && !cu.query(event) && !cu.event_gone(event), "the event");
 }
 
+/* Bytes of graphs' memory: allocated, at most so, there, at most so. */
+static void memory_is(uint64_t used, uint64_t used_high, uint64_t there, uint64_t there_high)
+{
+	const uint64_t want[] = { used, used_high, there, there_high };
+	uint64_t v;
+
+	for (int i = 0; i < 4; i++)
+		NEED(!cu.memory(0, i, &v) && v == want[i], "what graphs have of memory");
+}
+
+/* Memory by nodes made by hand: with a node that frees it, and freed by the program. */
+static void test_memory(void)
+{
+	struct alloc a = { .type = 1, .where = 1, .size = 65536 }, refused = { .type = 1, .where = 2, .size = 4 };
+	struct fill forty = { .value = 40, .size = 4, .width = 1, .height = 1 };
+	const uint64_t zero = 0;
+	void *graph, *exec, *at, *filled, *used, *gone;
+
+	NEED(!cu.set_memory(0, 1, &zero) && !cu.set_memory(0, 3, &zero), "the highest values");
+	NEED(!cu.graph(&graph, 0) && cu.add_alloc(&at, graph, NULL, 0, &refused), "memory that is no device's");
+	NEED(!cu.add_alloc(&at, graph, NULL, 0, &a) && a.at, "cuGraphAddMemAllocNode");
+	memory_is(0, 0, 65536, 65536);
+	forty.at = a.at;
+	NEED(!cu.add_fill(&filled, graph, &at, 1, &forty, NULL), "cuGraphAddMemsetNode");
+	used = add(graph, a.at, 1, 2, &filled, 1);
+	NEED(!cu.instantiate(&exec, graph, 0) && !cu.start(exec, one) && !cu.wait(one), "the first launch");
+	NEED(value(a.at) == 42, "memory of a graph");
+	memory_is(65536, 65536, 65536, 65536);
+	NEED(cu.start(exec, one) == 1, "a launch while its memory is there");
+	NEED(!cu.free_async(a.at, one) && !cu.start(exec, one) && !cu.wait(one), "a launch after it was freed");
+	NEED(!cu.free_async(a.at, one) && !cu.exec_gone(exec), "the end of it");
+	NEED(cu.add_free(&gone, graph, &used, 1, word) == 1, "a node that frees what is no graph's");
+	NEED(!cu.add_free(&gone, graph, &used, 1, a.at) && cu.add_free(&gone, graph, &used, 1, a.at) == 1,
+	     "freed twice");
+	NEED(!cu.instantiate(&exec, graph, 0), "cuGraphInstantiate");
+	for (int i = 0; i < 3; i++)
+		NEED(!cu.start(exec, one) && !cu.wait(one), "launches of a graph that frees");
+	memory_is(0, 65536, 65536, 65536);
+	NEED(!cu.exec_gone(exec) && !cu.graph_gone(graph) && !cu.all(), "the end");
+	memory_is(0, 65536, 0, 65536);
+}
+
+/* A batch of words as one node: written, waited for, and then a kernel. */
+static void test_words(void)
+{
+	const struct word_op ops[] = {
+		{ .what = 2, .at = word, .value = 5 },
+		{ .what = 6 },
+		{ .what = 1, .at = word, .value = 5 },
+	};
+	const struct word_op odd = { .what = 9, .at = word };
+	struct words words = { .count = 1, .ops = &odd };
+	void *graph, *exec, *written;
+
+	NEED(!cu.graph(&graph, 0) && cu.add_words(&written, graph, NULL, 0, &words) == 1, "an operation that is none");
+	words = (struct words){ .count = 3, .ops = ops };
+	NEED(!cu.add_words(&written, graph, NULL, 0, &words), "cuGraphAddBatchMemOpNode");
+	add(graph, word, 10, 2, &written, 1);
+	NEED(!cu.instantiate(&exec, graph, 0) && !cu.start(exec, one) && !cu.wait(one) && value(word) == 52, "words");
+	NEED(!cu.exec_gone(exec) && !cu.graph_gone(graph), "cuGraphDestroy");
+}
+
 int main(int argc, char **argv)
 {
 	void *module;
@@ -391,6 +484,8 @@ int main(int argc, char **argv)
 	test_capture();
 	test_errors();
 	test_refused();
+	test_memory();
+	test_words();
 	test_limits();
 	test_processes(argv[0]);
 	puts("ok graphs");

@@ -155,6 +155,22 @@ struct bf_cu_pool_properties {
 	uint8_t reserved[54];
 };
 
+/* CUDA_MEM_ALLOC_NODE_PARAMS */
+struct bf_cu_alloc_node {
+	struct bf_cu_pool_properties pool;
+	const void *access;
+	size_t access_count, size;
+	CUdeviceptr at;
+};
+
+/* CUDA_BATCH_MEM_OP_NODE_PARAMS */
+struct bf_cu_words_node {
+	CUcontext context;
+	unsigned count;
+	const void *params;
+	unsigned flags;
+};
+
 struct bf_cu_access {
 	struct bf_cu_location location;
 	uint32_t flags; /* 0 none, 1 read, 3 read and write */
@@ -199,6 +215,9 @@ struct bf_cu_node_params {
 		} copy;
 		struct bf_cu_fill_node fill;
 		struct bf_cu_host_node host;
+		struct bf_cu_alloc_node alloc;
+		struct bf_cu_words_node words;
+		CUdeviceptr freed;
 		CUgraph child;
 		CUevent event;
 	};

@@ -22,6 +22,8 @@ struct bf_cu_device {
 	int fault; /* what killed it, told once; 0: it lives */
 	size_t limit[16];
 	uint32_t peers; /* devices whose memory it has been given access to */
+	/* Bytes of graphs' memory: allocated by their launches, the most of it, there for them, the most of it. */
+	uint64_t graphs[4];
 };
 
 struct bf_cu_context {
@@ -292,6 +294,11 @@ void bf_cu_rest(void);
 
 /* Calls `fn` for each, destroyed ones, too. */
 void bf_cu_each_stream(void (*fn)(struct bf_cu_stream *s, void *arg), void *arg);
+
+/* ---- stream_calls.c ---- */
+
+/* CUstreamBatchMemOpParams as a chain of operations: 0, or an error, and there are none. */
+int bf_cu_words_make(const void *params, unsigned count, struct bf_cu_op **out);
 
 /* ---- event.c ---- */
 

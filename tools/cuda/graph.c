@@ -197,6 +197,7 @@ static void drop_memory(struct bf_cu_graph_memory *m, struct bf_cu_stream *keepe
 
 	if (!m || --m->refs)
 		return;
+	bf_cu_graph_memory_gone(m);
 	b = bf_cu_block_at(m->at);
 	if (b)
 		b->graph = NULL; /* as if cuMemAllocAsync() had given it */

@@ -28,6 +28,7 @@ enum bf_cu_node_type {
 struct bf_cu_graph_memory {
 	CUdeviceptr at;
 	size_t size;
+	int device;
 	uint32_t refs; /* nodes */
 	bool live;     /* allocated by a launch and not freed */
 };
@@ -93,6 +94,17 @@ int bf_cu_graph_mark(struct bf_cu_graph *g, struct bf_cu_node *const *to, size_t
 /* A copy of operations, to be put into a stream. */
 struct bf_cu_op *bf_cu_ops_copy(const struct bf_cu_op *ops);
 void bf_cu_ops_free(struct bf_cu_op *ops);
+
+/* ---- graph_memory.c ---- */
+
+/* A node that allocates memory, which is there from now on, and one that frees it. 0 or an error. */
+int bf_cu_graph_allocate(struct bf_cu_graph *g, int device, size_t size, struct bf_cu_node *const *from,
+			 size_t count_from, struct bf_cu_node **out);
+int bf_cu_graph_release(struct bf_cu_graph *g, struct bf_cu_graph_memory *m, struct bf_cu_node *const *from,
+			size_t count_from, struct bf_cu_node **out);
+/* A launch has allocated it, or freed it; the last of its graphs is gone. */
+void bf_cu_graph_memory_live(struct bf_cu_graph_memory *m, bool live);
+void bf_cu_graph_memory_gone(struct bf_cu_graph_memory *m);
 
 /* ---- graph_exec.c ---- */
 

@@ -268,7 +268,7 @@ static int check_memory(const struct bf_cu_exec *e)
 		const struct bf_cu_node *n = e->steps[i].node;
 
 		if (n->memory)
-			n->memory->live = n->type == BF_CU_NODE_ALLOCATE;
+			bf_cu_graph_memory_live(n->memory, n->type == BF_CU_NODE_ALLOCATE);
 	}
 	return BF_CU_OK;
 }

@@ -540,8 +540,14 @@ int cuGraphAddNode_v2(CUgraphNode *out, CUgraph g, const CUgraphNode *from, cons
 		return cuGraphAddEventWaitNode(out, g, from, count, p->event);
 	case BF_CU_NODE_RECORD:
 		return cuGraphAddEventRecordNode(out, g, from, count, p->event);
+	case BF_CU_NODE_ALLOCATE:
+		return cuGraphAddMemAllocNode(out, g, from, count, &p->alloc);
+	case BF_CU_NODE_FREE:
+		return cuGraphAddMemFreeNode(out, g, from, count, p->freed);
+	case BF_CU_NODE_WORDS:
+		return cuGraphAddBatchMemOpNode(out, g, from, count, &p->words);
 	default:
-		return bf_cu_unsupported("cuGraphAddNode: semaphores, memory, batches of words, conditions");
+		return bf_cu_unsupported("cuGraphAddNode: semaphores, conditions");
 	}
 }
 

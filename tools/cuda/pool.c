@@ -228,27 +228,15 @@ static int allocate(struct bf_cu_pool *p, size_t size, CUdeviceptr *out)
 	return BF_CU_OK;
 }
 
-/* A node, and memory that is there as long as the graph. */
 static int allocate_in_graph(struct bf_cu_stream *s, size_t size, CUdeviceptr *out)
 {
-	struct bf_cu_graph_memory *m = calloc(1, sizeof(*m));
-	struct bf_cu_block *b = NULL;
 	struct bf_cu_node *n;
-	int rc = m ? bf_cu_allocate(s->context->device, size, &b) : BF_CU_OUT_OF_MEMORY;
+	const int rc =
+	    bf_cu_graph_allocate(s->capture->graph, s->context->device, size, s->captured, s->captured_count, &n);
 
-	if (rc) {
-		free(m);
+	if (rc)
 		return rc;
-	}
-	n = bf_cu_node_make(s->capture->graph, BF_CU_NODE_ALLOCATE, NULL, s->captured, s->captured_count);
-	if (!n) {
-		bf_cu_release(b->at);
-		free(m);
-		return BF_CU_OUT_OF_MEMORY;
-	}
-	*m = (struct bf_cu_graph_memory){ .at = b->at, .size = size, .refs = 1 };
-	b->graph = n->memory = m;
-	*out = b->at;
+	*out = n->memory->at;
 	return bf_cu_capture_node(s, n);
 }
 
@@ -285,19 +273,16 @@ int cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool p, CUstr
 static int free_of_graph(struct bf_cu_stream *s, struct bf_cu_graph_memory *m)
 {
 	struct bf_cu_node *n;
+	int rc;
 
 	if (!s->capture) {
-		m->live = false;
+		bf_cu_graph_memory_live(m, false);
 		return BF_CU_OK;
 	}
 	if (s->capture->invalid)
 		return BF_CU_CAPTURE_INVALIDATED;
-	n = bf_cu_node_make(s->capture->graph, BF_CU_NODE_FREE, NULL, s->captured, s->captured_count);
-	if (!n)
-		return BF_CU_OUT_OF_MEMORY;
-	n->memory = m;
-	m->refs++;
-	return bf_cu_capture_node(s, n);
+	rc = bf_cu_graph_release(s->capture->graph, m, s->captured, s->captured_count, &n);
+	return rc ? rc : bf_cu_capture_node(s, n);
 }
 
 int cuMemFreeAsync(CUdeviceptr at, CUstream handle)

@@ -146,8 +146,8 @@ int cuStreamAddCallback(CUstream handle, bf_cu_stream_fn *fn, void *arg, unsigne
 	return put(handle, op);
 }
 
-static int put_word(CUstream handle, enum bf_cu_op_kind kind, CUdeviceptr at, uint64_t value, uint32_t bytes,
-		    unsigned flags)
+static int make_word(enum bf_cu_op_kind kind, CUdeviceptr at, uint64_t value, uint32_t bytes, unsigned flags,
+		     struct bf_cu_op **out)
 {
 	struct bf_cu_op *op;
 
@@ -160,7 +160,17 @@ static int put_word(CUstream handle, enum bf_cu_op_kind kind, CUdeviceptr at, ui
 		op->word.bytes = bytes;
 		op->word.flags = flags;
 	}
-	return put(handle, op);
+	*out = op;
+	return op ? BF_CU_OK : BF_CU_OUT_OF_MEMORY;
+}
+
+static int put_word(CUstream handle, enum bf_cu_op_kind kind, CUdeviceptr at, uint64_t value, uint32_t bytes,
+		    unsigned flags)
+{
+	struct bf_cu_op *op;
+	const int rc = make_word(kind, at, value, bytes, flags, &op);
+
+	return rc ? rc : put(handle, op);
 }
 
 int cuStreamWriteValue32_v2(CUstream s, CUdeviceptr at, uint32_t value, unsigned flags)
@@ -192,36 +202,67 @@ struct memop {
 	uint64_t alias, pad3;
 };
 
-int cuStreamBatchMemOp_v2(CUstream s, unsigned count, const void *params, unsigned flags)
+/* One of them; NULL, where nothing is to be done: each operation is a barrier, and what others have written is there.
+ */
+static int make_memop(const struct memop *o, struct bf_cu_op **out)
+{
+	*out = NULL;
+	switch (o->what) {
+	case 1:
+		return make_word(BF_CU_OP_WAIT, o->at, (uint32_t)o->value, 4, o->flags, out);
+	case 2:
+		return make_word(BF_CU_OP_WRITE, o->at, (uint32_t)o->value, 4, o->flags, out);
+	case 3: /* flush of remote writes */
+	case 6: /* barrier */
+		return BF_CU_OK;
+	case 4:
+		return make_word(BF_CU_OP_WAIT, o->at, o->value, 8, o->flags, out);
+	case 5:
+		return make_word(BF_CU_OP_WRITE, o->at, o->value, 8, o->flags, out);
+	default:
+		return BF_CU_INVALID_VALUE;
+	}
+}
+
+#define MEMOPS_MAX 256u
+
+int bf_cu_words_make(const void *params, unsigned count, struct bf_cu_op **out)
 {
 	const struct memop *ops = params;
-	int rc = BF_CU_OK;
+	struct bf_cu_op **end = out;
+	int rc = params && count <= MEMOPS_MAX ? BF_CU_OK : BF_CU_INVALID_VALUE;
 
-	if (flags || !params || count > 256)
-		return BF_CU_INVALID_VALUE;
+	*out = NULL;
 	for (unsigned i = 0; !rc && i < count; i++) {
-		const struct memop *o = &ops[i];
+		rc = make_memop(&ops[i], end);
+		end = *end ? &(*end)->next : end;
+	}
+	while (rc && *out) {
+		struct bf_cu_op *next = (*out)->next;
 
-		switch (o->what) {
-		case 1:
-			rc = cuStreamWaitValue32_v2(s, o->at, (uint32_t)o->value, o->flags);
-			break;
-		case 2:
-			rc = cuStreamWriteValue32_v2(s, o->at, (uint32_t)o->value, o->flags);
-			break;
-		case 3: /* flush of remote writes: they are there */
-			break;
-		case 4:
-			rc = cuStreamWaitValue64_v2(s, o->at, o->value, o->flags);
-			break;
-		case 5:
-			rc = cuStreamWriteValue64_v2(s, o->at, o->value, o->flags);
-			break;
-		case 6: /* barrier: each operation is one */
-			break;
-		default:
-			rc = BF_CU_INVALID_VALUE;
-		}
+		free(*out);
+		*out = next;
+	}
+	return rc;
+}
+
+/* All of them, or none. */
+int cuStreamBatchMemOp_v2(CUstream s, unsigned count, const void *params, unsigned flags)
+{
+	struct bf_cu_op *ops;
+	int rc = flags ? BF_CU_INVALID_VALUE : bf_cu_words_make(params, count, &ops);
+
+	if (rc)
+		return rc;
+	while (ops) {
+		struct bf_cu_op *next = ops->next;
+
+		ops->next = NULL;
+		if (rc)
+			free(ops);
+		else
+			rc = put(s, ops);
+		ops = next;
 	}
 	return rc;
 }

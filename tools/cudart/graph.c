@@ -430,5 +430,45 @@ int bf_rt_add_node(CUgraphNode *out, CUgraph g, const CUgraphNode *from, size_t 
 	rc = rc ? rc : cuGraphAddNode(out, g, from, count, &own);
 	if (!rc && own.type == 4) /* the graph inside */
 		p->child = own.child;
+	if (!rc && own.type == 10) /* where the memory is */
+		memcpy(p->all, own.all, sizeof(own.alloc));
 	return bf_rt_done(rc);
+}
+
+/* ---- memory of graphs ---- */
+
+BF_CU_API int cudaGraphAddMemAllocNode(CUgraphNode *out, CUgraph g, const CUgraphNode *from, size_t count,
+				       struct bf_cu_alloc_node *p)
+{
+	BF_RT_ENTERED(cuGraphAddMemAllocNode(out, g, from, count, p));
+}
+
+BF_CU_API int cudaGraphMemAllocNodeGetParams(CUgraphNode n, struct bf_cu_alloc_node *out)
+{
+	BF_RT_ENTERED(cuGraphMemAllocNodeGetParams(n, out));
+}
+
+BF_CU_API int cudaGraphAddMemFreeNode(CUgraphNode *out, CUgraph g, const CUgraphNode *from, size_t count, void *at)
+{
+	BF_RT_ENTERED(cuGraphAddMemFreeNode(out, g, from, count, (uintptr_t)at));
+}
+
+BF_CU_API int cudaGraphMemFreeNodeGetParams(CUgraphNode n, CUdeviceptr *out)
+{
+	BF_RT_ENTERED(cuGraphMemFreeNodeGetParams(n, out));
+}
+
+BF_CU_API int cudaDeviceGetGraphMemAttribute(int device, int attribute, void *value)
+{
+	BF_RT_ENTERED(cuDeviceGetGraphMemAttribute(device, attribute, value));
+}
+
+BF_CU_API int cudaDeviceSetGraphMemAttribute(int device, int attribute, const void *value)
+{
+	BF_RT_ENTERED(cuDeviceSetGraphMemAttribute(device, attribute, value));
+}
+
+BF_CU_API int cudaDeviceGraphMemTrim(int device)
+{
+	BF_RT_ENTERED(cuDeviceGraphMemTrim(device));
 }
