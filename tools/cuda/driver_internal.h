@@ -60,13 +60,23 @@ void bf_cu_unlock(void);
 
 /* 0, BF_CU_NOT_INITIALIZED, or what killed the device. */
 int bf_cu_ready(void);
+
+/* ---- device.c ---- */
+
+/* As bf_cu_ready(), and BF_CU_INVALID_DEVICE: there is none of that number. */
+int bf_cu_check_device(int device);
 /* The PCI domain of this process's GPUs. */
 uint32_t bf_cu_pci_domain(void);
+
+/* ---- context.c ---- */
+
 /* The calling thread's context; makes device 0's primary one current when there is none and `make`. */
 struct bf_cu_context *bf_cu_current(void);
 /* The same, and 0 or the reason why nothing may be done in it. */
 int bf_cu_enter(struct bf_cu_context **out);
 bool bf_cu_is_context(const struct bf_cu_context *c);
+
+/* ---- driver.c ---- */
 
 /* The file that code at an address is of. */
 const char *bf_cu_caller(const void *address);

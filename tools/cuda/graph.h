@@ -79,6 +79,10 @@ struct bf_cu_graph *bf_cu_graph_copy(const struct bf_cu_graph *g);
 void bf_cu_graph_free(struct bf_cu_graph *g, struct bf_cu_stream *s, uint64_t number);
 bool bf_cu_is_graph(const struct bf_cu_graph *g);
 bool bf_cu_is_node(const struct bf_cu_node *n);
+/* A graph and nodes of it; NULL will do for none. */
+bool bf_cu_nodes_of(const struct bf_cu_graph *g, struct bf_cu_node *const *nodes, size_t count);
+/* It does not wait for that one any more; false: it did not. */
+bool bf_cu_node_forget(struct bf_cu_node *n, const struct bf_cu_node *from);
 /* A node behind others; takes the operations. NULL: no memory, and they are gone. */
 struct bf_cu_node *bf_cu_node_make(struct bf_cu_graph *g, enum bf_cu_node_type type, struct bf_cu_op *ops,
 				   struct bf_cu_node *const *from, size_t count);

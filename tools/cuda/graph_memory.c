@@ -69,22 +69,11 @@ int bf_cu_graph_release(struct bf_cu_graph *g, struct bf_cu_graph_memory *m, str
 
 /* ---- by hand ---- */
 
-/* The nodes before a new one are of its graph. */
-static bool are_in(const struct bf_cu_graph *g, const CUgraphNode *from, size_t n)
-{
-	if (!bf_cu_is_graph(g) || (n && !from))
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (!bf_cu_is_node(from[i]) || from[i]->graph != g)
-			return false;
-	return true;
-}
-
 int cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph g, const CUgraphNode *from, size_t n, struct bf_cu_alloc_node *p)
 {
 	int rc;
 
-	if (!out || !p || !p->size || !are_in(g, from, n))
+	if (!out || !p || !p->size || !bf_cu_nodes_of(g, from, n))
 		return BF_CU_INVALID_VALUE;
 	if (p->pool.type != 1 || p->pool.location.type != 1 || p->pool.location.id < 0 ||
 	    (uint32_t)p->pool.location.id >= bf_cu.count)
@@ -116,7 +105,7 @@ int cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph g, const CUgraphNode *from, 
 	const struct bf_cu_block *b;
 	int rc;
 
-	if (!out || !are_in(g, from, n))
+	if (!out || !bf_cu_nodes_of(g, from, n))
 		return BF_CU_INVALID_VALUE;
 	bf_cu_lock();
 	b = bf_cu_block_at(at);
@@ -139,10 +128,10 @@ int cuGraphMemFreeNodeGetParams(CUgraphNode n, CUdeviceptr *out)
 
 int cuDeviceGetGraphMemAttribute(int device, int attribute, void *value)
 {
-	if (bf_cu_ready() || device < 0 || (uint32_t)device >= bf_cu.count)
-		return bf_cu_ready() ? bf_cu_ready() : BF_CU_INVALID_DEVICE;
-	if (!value || attribute < USED || attribute > RESERVED_HIGH)
-		return BF_CU_INVALID_VALUE;
+	const int rc = bf_cu_check_device(device);
+
+	if (rc || !value || attribute < USED || attribute > RESERVED_HIGH)
+		return rc ? rc : BF_CU_INVALID_VALUE;
 	bf_cu_lock();
 	memcpy(value, &bf_cu.device[device].graphs[attribute], sizeof(uint64_t));
 	bf_cu_unlock();
@@ -152,12 +141,11 @@ int cuDeviceGetGraphMemAttribute(int device, int attribute, void *value)
 /* The highest values begin anew; nothing else can be set. */
 int cuDeviceSetGraphMemAttribute(int device, int attribute, const void *value)
 {
+	const int rc = bf_cu_check_device(device);
 	uint64_t zero;
 
-	if (bf_cu_ready() || device < 0 || (uint32_t)device >= bf_cu.count)
-		return bf_cu_ready() ? bf_cu_ready() : BF_CU_INVALID_DEVICE;
-	if (!value || (attribute != USED_HIGH && attribute != RESERVED_HIGH))
-		return BF_CU_INVALID_VALUE;
+	if (rc || !value || (attribute != USED_HIGH && attribute != RESERVED_HIGH))
+		return rc ? rc : BF_CU_INVALID_VALUE;
 	memcpy(&zero, value, sizeof(zero));
 	if (zero)
 		return BF_CU_INVALID_VALUE;
@@ -170,9 +158,7 @@ int cuDeviceSetGraphMemAttribute(int device, int attribute, const void *value)
 /* Graphs keep no more than they need: what is freed with the last of them goes to the device. */
 int cuDeviceGraphMemTrim(int device)
 {
-	if (bf_cu_ready())
-		return bf_cu_ready();
-	return device >= 0 && (uint32_t)device < bf_cu.count ? BF_CU_OK : BF_CU_INVALID_DEVICE;
+	return bf_cu_check_device(device);
 }
 
 /* ---- words ---- */
@@ -183,7 +169,7 @@ int cuGraphAddBatchMemOpNode(CUgraphNode *out, CUgraph g, const CUgraphNode *fro
 	struct bf_cu_op *ops = NULL;
 	int rc;
 
-	if (!out || !p || p->flags || !are_in(g, from, n))
+	if (!out || !p || p->flags || !bf_cu_nodes_of(g, from, n))
 		return BF_CU_INVALID_VALUE;
 	rc = bf_cu_words_make(p->params, p->count, &ops);
 	if (rc)

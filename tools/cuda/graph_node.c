@@ -81,23 +81,13 @@ static int event_op(enum bf_cu_op_kind kind, CUevent e, struct bf_cu_op **out)
 
 /* ---- adding ---- */
 
-static bool may_add(CUgraph g, const CUgraphNode *from, size_t count, const CUgraphNode *out)
-{
-	if (!out || !bf_cu_is_graph(g) || (count && !from))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (!bf_cu_is_node(from[i]) || from[i]->graph != g)
-			return false;
-	return true;
-}
-
 /* The operation, if its making went well, in a node of its own. */
 static int add(CUgraphNode *out, CUgraph g, enum bf_cu_node_type type, int rc, struct bf_cu_op *op,
 	       const CUgraphNode *from, size_t count)
 {
 	if (rc)
 		return rc;
-	if (!may_add(g, from, count, out)) {
+	if (!out || !bf_cu_nodes_of(g, from, count)) {
 		bf_cu_ops_free(op);
 		return BF_CU_INVALID_VALUE;
 	}
@@ -195,7 +185,7 @@ int cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph g, const CUgraphNode *fro
 	struct bf_cu_graph *copy;
 	int rc = BF_CU_OUT_OF_MEMORY;
 
-	if (!bf_cu_is_graph(child) || !may_add(g, from, count, out) || has_memory(child))
+	if (!bf_cu_is_graph(child) || !out || !bf_cu_nodes_of(g, from, count) || has_memory(child))
 		return BF_CU_INVALID_VALUE;
 	bf_cu_lock();
 	copy = bf_cu_graph_copy(child);

@@ -46,18 +46,11 @@ static bool is_pool(const struct bf_cu_pool *p)
 	return p && p->magic == POOL_MAGIC && !p->gone;
 }
 
-static int check_device(int device)
-{
-	const int rc = bf_cu_ready();
-
-	return rc ? rc : device >= 0 && (uint32_t)device < bf_cu.count ? BF_CU_OK : BF_CU_INVALID_DEVICE;
-}
-
 /* ---- pools ---- */
 
 int cuDeviceGetDefaultMemPool(CUmemoryPool *out, int device)
 {
-	const int rc = check_device(device);
+	const int rc = bf_cu_check_device(device);
 
 	if (rc || !out)
 		return rc ? rc : BF_CU_INVALID_VALUE;
@@ -67,7 +60,7 @@ int cuDeviceGetDefaultMemPool(CUmemoryPool *out, int device)
 
 int cuDeviceGetMemPool(CUmemoryPool *out, int device)
 {
-	const int rc = check_device(device);
+	const int rc = bf_cu_check_device(device);
 
 	if (rc || !out)
 		return rc ? rc : BF_CU_INVALID_VALUE;
@@ -78,7 +71,7 @@ int cuDeviceGetMemPool(CUmemoryPool *out, int device)
 
 int cuDeviceSetMemPool(int device, CUmemoryPool p)
 {
-	const int rc = check_device(device);
+	const int rc = bf_cu_check_device(device);
 
 	if (rc || !is_pool(p) || p->device != device)
 		return rc ? rc : BF_CU_INVALID_VALUE;
@@ -98,7 +91,7 @@ int cuMemPoolCreate(CUmemoryPool *out, const struct bf_cu_pool_properties *is)
 		return bf_cu_unsupported("cuMemPoolCreate: pools of the host's memory");
 	if (is->handles)
 		return bf_cu_unsupported("cuMemPoolCreate: pools for other processes");
-	rc = check_device(is->location.id);
+	rc = bf_cu_check_device(is->location.id);
 	if (rc)
 		return rc;
 	p = calloc(1, sizeof(*p));
@@ -186,7 +179,7 @@ int cuMemPoolSetAccess(CUmemoryPool p, const struct bf_cu_access *access, size_t
 		const int device = access[i].location.id;
 		const uint32_t bit = 1u << device;
 
-		if (access[i].location.type != 1 || check_device(device))
+		if (access[i].location.type != 1 || bf_cu_check_device(device))
 			return BF_CU_INVALID_DEVICE;
 		if (device == p->device && access[i].flags != 3)
 			return BF_CU_INVALID_VALUE;
@@ -197,7 +190,7 @@ int cuMemPoolSetAccess(CUmemoryPool p, const struct bf_cu_access *access, size_t
 
 int cuMemPoolGetAccess(int *flags, CUmemoryPool p, const struct bf_cu_location *where)
 {
-	if (!flags || !is_pool(p) || !where || where->type != 1 || check_device(where->id))
+	if (!flags || !is_pool(p) || !where || where->type != 1 || bf_cu_check_device(where->id))
 		return BF_CU_INVALID_VALUE;
 	*flags = where->id == p->device || p->access >> where->id & 1 ? 3 : 0;
 	return BF_CU_OK;
