@@ -108,6 +108,14 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-# Programs that link with the library need what it links with.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libuv1-dev, libzstd-dev, libxxhash-dev, pkg-config")
+# Programs that link with the library need what it links with, and what `belfry new` writes is built by CMake.
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libuv1-dev, libzstd-dev, libxxhash-dev, libdw-dev, pkg-config, cmake, g++")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "openmpi-bin")
+if(BUILD_SHARED_LIBS)
+	# Programs may link with the library in /usr/lib, and Python loads it.
+	set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+	file(WRITE ${PROJECT_BINARY_DIR}/debian/triggers "activate-noawait ldconfig\n")
+	set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/debian/triggers)
+	set(CPACK_DEBIAN_PACKAGE_DEPENDS "python3:any, python3-cffi")
+endif()
 include(CPack)

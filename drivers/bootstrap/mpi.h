@@ -2,7 +2,7 @@
  * Processes of one or many machines that MPI has started: `mpirun -n 4 belfry run ...`.
  *
  * The calls are MPI's own. What needs MPI is a library of its own, libbelfry-mpi.so, built where CMake finds MPI and
- * loaded when such a handle is opened; so neither libbelfry nor the program depends on an MPI.
+ * loaded when such a handle is opened; so neither libbelfry, nor the program, nor a package of them depends on an MPI.
  *
  * MPI has no way to go on without a process: abort() prints why and ends all of them, as the death of one does.
  */

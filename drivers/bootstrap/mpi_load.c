@@ -7,11 +7,19 @@
 
 int bf_mpi_load(const struct bf_mpi_api **out, char *why, size_t cap)
 {
-	/* Never closed, as MPI cannot be. Global: Open MPI's components look for its symbols there. */
-	void *library = dlopen(BF_MPI_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
 	const struct bf_mpi_api *api;
+	void *library;
 
 	*out = NULL;
+	/* Never closed, as MPI cannot be. Global: our library and Open MPI's components look for its symbols there. */
+#ifdef BF_MPI_SONAME
+	if (!dlopen(BF_MPI_SONAME, RTLD_NOW | RTLD_GLOBAL)) {
+		snprintf(why, cap, "no " BF_MPI_SONAME ": install the MPI that this was built with (%.120s)",
+			 dlerror());
+		return -ENOTSUP;
+	}
+#endif
+	library = dlopen(BF_MPI_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
 	if (!library) {
 		snprintf(why, cap,
 			 "no " BF_MPI_LIBRARY ": build on a machine that has MPI, e.g. libopenmpi-dev (%.120s)",

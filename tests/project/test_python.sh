@@ -22,7 +22,7 @@ lines = []
 for name in ("bf_error", "bf_rec_field", "bf_rec_schema", "bf_trace_record", "bf_trace_meta_entry", "bf_rule_about",
              "bf_found", "bf_hist", "bf_stage_queue", "bf_memory", "bf_world_opts", "bf_world_result", "bf_trial_size",
              "bf_trial_spec", "bf_trial_finding", "bf_trial_result", "bf_trial_search_opts", "bf_trial_mlx5_opts",
-             "bf_trial_mlx5_queue", "bf_trial_nvme_opts", "bf_trial_nvme_queue"):
+             "bf_trial_mlx5_queue", "bf_trial_nvme_opts", "bf_trial_nvme_queue", "bf_grid_opts"):
     t = ffi.typeof("struct " + name)
     lines.append('_Static_assert(sizeof(struct %s) == %d, "%s");' % (name, ffi.sizeof(t), name))
     for member, field in t.fields:
@@ -194,6 +194,66 @@ except ZeroDivisionError:
     pass
 else:
     raise AssertionError("an error in setup passes")
+PY
+
+# Code of a shared library, as a grid with shared memory: a tile by bulk copies.
+cat >tile.c <<'C'
+#include <belfry.h>
+#include <drivers/platform/platform_mbarrier_sim.h>
+
+void tile(struct bf_thread *t, void *arg);
+void tile(struct bf_thread *t, void *arg)
+{
+	const uint32_t a = bf_shared_base(t), me = bf_warp(t) * BF_LANES + bf_lane(t);
+	uint8_t *memory = arg;
+
+	if (me == 0) {
+		bf_bar_init(t, a, 1);
+		bf_bar_init_fence(t);
+		bf_proxy_fence(t);
+	}
+	bf_block_sync(t);
+	if (me == 0) {
+		bf_bar_arrive_tx(t, a, 1024);
+		bf_tma_load(t, a + 1024, memory, 1024, a);
+	}
+	while (!bf_bar_try(t, a, 0))
+		;
+	for (uint32_t i = me * 4; i < 1024; i += 64 * 4)
+		bf_shared_st32(t, a + 1024 + i, bf_shared_ld32(t, a + 1024 + i) + 1);
+#ifndef NO_PROXY_FENCE
+	bf_proxy_fence(t);
+#endif
+	bf_block_sync(t);
+	if (me == 0) {
+		bf_tma_store(t, memory + 1024, a + 1024, 1024);
+		bf_tma_commit(t);
+		bf_tma_wait(t, 0);
+	}
+}
+C
+for mistake in RIGHT NO_PROXY_FENCE; do
+	"${CC:-cc}" -std=c17 -D_GNU_SOURCE -D$mistake -shared -fPIC -I "$BELFRY_BUILD_DIR/include" tile.c -o $mistake.so "$library"
+done
+py - <<'PY'
+import belfry
+
+def of(library):
+    has = {}
+
+    def setup(m):
+        has["m"] = m.memory(0, 4096)
+        has["m"].bytes[0:1024] = bytes(range(256)) * 4
+        m.launch_c(library, "tile", arg=has["m"].address, threads=64, shared_bytes=2048)
+
+    def verify(m):
+        got = has["m"].bytes[1024:2048]
+        assert all(got[i] == (i + 1) & 255 for i in range(0, 1024, 4)), "the tile is wrong"
+
+    return belfry.trial(setup, verify, pes=1, seeds=5)
+
+assert of("./RIGHT.so").good, of("./RIGHT.so").text
+assert of("./NO_PROXY_FENCE.so").rule == "HOPPER-PROXY-FENCE", of("./NO_PROXY_FENCE.so").text
 PY
 
 # The package with the library inside, as pip builds it, needs nothing of the build or the source tree any more.

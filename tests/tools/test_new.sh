@@ -46,11 +46,12 @@ grep -q "CMAKE_PREFIX_PATH=$work/prefix\$" "$work/out" || complain "no prefix: $
 "$work/prefix/bin/belfry" new device "$work/device" >"$work/out"
 build() {
 	cmake -S "$work/$1" -B "$work/$1/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
-		-DCMAKE_C_FLAGS="-Wall -Wextra -Wpedantic -Werror" >"$work/log" 2>&1 &&
+		-DCMAKE_C_FLAGS="-Wall -Wextra -Wpedantic -Werror" -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror" >"$work/log" 2>&1 &&
 		cmake --build "$work/$1/build" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 }
 "$work/prefix/bin/belfry" new nvme "$work/nvme" >/dev/null
-diff -r "$BELFRY_SOURCE_DIR/tests/examples/trial_nvme" "$work/nvme"
+diff "$BELFRY_SOURCE_DIR/tests/examples/trial_nvme/trial.c" "$work/nvme/trial.c"
+diff "$BELFRY_SOURCE_DIR/tests/examples/trial/CMakeLists.txt" "$work/nvme/CMakeLists.txt"
 build nvme
 cd "$work/nvme"
 ! build/trial >"$work/out" || complain "the NVMe trial does not fail"
@@ -69,7 +70,24 @@ sed -i 's/entry_fence = false/entry_fence = true/' trial.c
 build trial
 build/trial >"$work/out" || complain "mended, it fails: $(cat "$work/out")"
 
-[ -n "$(find "$work/prefix" -name 'libbelfry-tools.a')" ] || exit 0 # devices need the static library
+[ -n "$(find "$work/prefix" -name 'libbelfry-tools.a')" ] || exit 0 # the others need the static library
+"$work/prefix/bin/belfry" new cuda "$work/cuda" >/dev/null
+diff -r "$BELFRY_SOURCE_DIR/tests/examples/trial_cuda" "$work/cuda"
+! command -v nvcc >/dev/null || nvcc -arch=sm_90 -ptx "$work/cuda/put.cu" -o "$work/cuda/put.ptx"
+build cuda
+cd "$work/cuda"
+for ptx in '' $(find . -name put.ptx); do
+	! build/trial $ptx >"$work/out" || complain "the kernel's trial $ptx does not fail"
+	grep -q '^cause: MLX5-ENTRY-ORDER at ' "$work/out" || complain "trial $ptx: no cause: $(cat "$work/out")"
+	[ -n "$ptx" ] || "$work/prefix/bin/belfry" lint trial.bft >"$work/lint" || [ $? -eq 3 ]
+done
+! command -v g++ >/dev/null || grep -Eq 'at .*/put.cu:[0-9]' "$work/lint" || complain "no line: $(cat "$work/lint")"
+sed -i 's/ENTRY_FENCE 0/ENTRY_FENCE 1/' put.cu
+[ ! -e put.ptx ] || nvcc -arch=sm_90 -ptx put.cu -o put.ptx
+build cuda
+for ptx in '' $(find . -name put.ptx); do
+	build/trial $ptx >"$work/out" || complain "mended, the kernel's trial $ptx fails: $(cat "$work/out")"
+done
 build device
 cd "$work/device"
 build/belfry run ring64-copy >"$work/out" || complain "the device fails: $(cat "$work/out")"

@@ -234,7 +234,9 @@ static int run_doctor(const struct bf_args *args)
 		{ "libdw", HAVE_LIBDW, "source lines of findings", "apt-get install libdw-dev, then configure again",
 		  NULL },
 		{ "mpi", bf_mpi_load(&mpi, why, sizeof(why)) == 0, "simulations spread over processes by mpirun",
-		  "apt-get install libopenmpi-dev, then configure again", NULL },
+		  "apt-get install openmpi-bin; if this build has no libbelfry-mpi.so, libopenmpi-dev and configure "
+		  "again",
+		  NULL },
 	};
 	const struct optional_part programs[] = {
 		{ "tshark", on_path("tshark"), "the test that dissects exported packets", "apt-get install tshark",

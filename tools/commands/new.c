@@ -153,6 +153,7 @@ const struct bf_command bf_cmd_new = {
 	    "builds against an installed Belfry, runs, and has a mistake whose cause Belfry names.\n"
 	    "\n"
 	    "  belfry new trial my-driver\n"
+	    "  belfry new cuda my-kernel\n"
 	    "  belfry new device my-device",
 	.options = options,
 	.form = form,

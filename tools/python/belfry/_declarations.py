@@ -82,6 +82,7 @@ struct bf_world_result {
 
 /* drivers/trial/trial.h */
 struct bf_trial;
+struct bf_thread;
 struct bf_ptx_library;
 typedef int bf_trial_fn(struct bf_trial *t, void *state);
 struct bf_trial_size { const char *name; uint64_t value; uint64_t least; };
@@ -100,6 +101,8 @@ struct bf_trial_result {
 struct bf_trial_search_opts {
     uint64_t seeds; const int *orderings; uint32_t norderings; uint32_t jobs; bool no_shrinking;
 };
+typedef void bf_kernel_fn(struct bf_thread *t, void *arg);
+struct bf_grid_opts { uint32_t blocks; uint32_t cluster; uint32_t threads; uint32_t shared_bytes; };
 struct bf_trial_mlx5_opts {
     uint64_t heap_bytes; uint32_t queues; uint32_t wqebbs; bool collapsed; bool rings_in_host; uint8_t ack_timeout;
     uint8_t retry_count;
@@ -125,6 +128,10 @@ int bf_trial_ptx(struct bf_trial *t, uint32_t pe, const char *const *files, uint
                  struct bf_ptx_library **out);
 int bf_trial_ptx_launch(struct bf_trial *t, uint32_t pe, struct bf_ptx_library *lib, const char *kernel,
                         uint32_t blocks, uint32_t threads, const uint64_t *args, uint32_t nargs);
+int bf_trial_launch(struct bf_trial *t, uint32_t pe, uint32_t blocks, uint32_t warps, bf_kernel_fn *code, void *arg);
+int bf_trial_launch_cpu(struct bf_trial *t, uint32_t pe, uint32_t threads, bf_kernel_fn *code, void *arg);
+int bf_trial_launch_grid(struct bf_trial *t, uint32_t pe, const struct bf_grid_opts *grid, bf_kernel_fn *code,
+                         void *arg);
 int bf_trial_mlx5(struct bf_trial *t, const struct bf_trial_mlx5_opts *opts);
 int bf_trial_mlx5_queue(struct bf_trial *t, uint32_t pe, uint32_t peer, uint32_t i, struct bf_trial_mlx5_queue *out);
 struct bf_memory bf_trial_heap(const struct bf_trial *t, uint32_t pe);

@@ -1,6 +1,7 @@
 """Trials: a setup function makes memory and queues and launches kernels, a verify function looks at what came of it."""
 
 import collections
+import ctypes
 
 from ._library import ffi, lib
 
@@ -97,6 +98,22 @@ class Machine:
                 self._t, pe, self._libraries[pe, files], kernel.encode(), blocks, threads, values, len(values)
             )
         )
+
+    def launch_c(self, library, function, arg=0, pe=0, blocks=1, warps=1, threads=None, cluster=1, shared_bytes=0,
+                 cpu=False):
+        """Starts code of a shared library (C or C++ by <belfry.h>, linked with libbelfry) when setup has returned:
+        `blocks` of `warps` on the GPU, or with `cpu` so many threads. With `threads` it is a grid whose blocks have
+        `shared_bytes` of shared memory, barriers, mbarriers and bulk copies. `arg`, an address, is the code's second
+        argument."""
+        code = ctypes.cast(getattr(ctypes.CDLL(library), function), ctypes.c_void_p).value
+        code, arg = ffi.cast("bf_kernel_fn *", code), ffi.cast("void *", arg)
+        if cpu:
+            self._must(lib.bf_trial_launch_cpu(self._t, pe, blocks * warps, code, arg))
+        elif threads is None:
+            self._must(lib.bf_trial_launch(self._t, pe, blocks, warps, code, arg))
+        else:
+            grid = ffi.new("struct bf_grid_opts *", [blocks, cluster, threads, shared_bytes])
+            self._must(lib.bf_trial_launch_grid(self._t, pe, grid, code, arg))
 
 
 def _callback(function, raised):
