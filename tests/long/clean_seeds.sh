@@ -10,7 +10,7 @@ jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# One shape a line. Seed k takes shape k modulo their number, and ordering k divided by it, modulo 4.
+# One shape a line; the last ones launch in unusual numbers of PEs, blocks, warps, lanes and threads. Seed k takes shape k modulo their number, and ordering k divided by it, modulo 4.
 cat >"$work/shapes" <<'END'
 ibgda-put --blocks 2 --warps 2 --qp-choice first --messages 12
 ibgda-put --messages 24 --depth 16 --batch 4 --window 4
@@ -111,6 +111,44 @@ mbarrier-cluster --iterations 4
 mbarrier-ampere --iterations 6
 mbarrier-ampere --by-barrier --iterations 6
 mbarrier-stress --iterations 3
+ibgda-put --pes 3 --blocks 4 --warps 8 --messages 2 --route all
+ibgda-mixed --pes 2 --blocks 7 --warps 3 --messages 3 --qps 3
+ibgda-amo --pes 3 --blocks 5 --warps 7 --messages 2 --op add --fetch
+ibgda-get --blocks 1 --warps 31 --messages 2
+ibgda-put --per-lane --lanes 1 --messages 6
+ibgda-put --per-lane --lanes 31 --blocks 3 --warps 3 --messages 2
+ibgda-amo --op cas --fetch --blocks 3 --per-lane --lanes 17 --messages 2 --ibuf-slots 32
+ibgda-put --pes 9 --messages 3 --route all
+ibgda-put --pes 17 --messages 2
+ibgda-put --size 1 --messages 9
+ibgda-get --size 65537 --messages 2
+ibgda-put --depth 16 --batch 1 --messages 40 --warps 3 --qp-choice first
+shmem-quiet --pes 3 --warps 5 --blocks 3
+shmem-barrier --pes 7 --warps 3 --blocks 2
+shmem-alltoall --pes 3 --warps 7 --blocks 3
+shmem-put-signal --pes 5 --warps 3 --blocks 2
+shmem-amo --pes 2 --warps 9 --blocks 5
+ll-dispatch --rounds 2 --tokens 7 --topk 3 --experts 12 --pes 4
+ll-combine --rounds 2 --blocks 2 --groups 2 --warps 3 --tokens 16 --experts 16
+gin-put --blocks 5 --warps 7 --contexts 3 --pes 3 --messages 3
+gin-signal --blocks 3 --warps 5 --pes 5 --messages 3
+gin-exchange --pes 7 --warps 2
+gin-barrier --pes 9 --warps 1
+gin-put --handler gfd --pes 3 --warps 3 --contexts 2 --messages 10
+gin-counter --handler gfd --pes 3 --messages 10
+nvme-verify --threads 33 --commands 3 --depth 2
+nvme-mixed --threads 64 --share 8 --commands 4 --depth 3 --lanes 4
+nvme-read --threads 7 --share 3 --commands 9 --depth 5 --batch 3
+nvme-verify --threads 3 --commands 9 --depth 5 --entries 7 --cq-entries 11
+sdma-queues --queues 7 --producers 13 --commands 9
+sdma-wrap --producers 9 --ring 1024 --commands 30
+sdma-concurrent --queues 5 --producers 11 --commands 6
+mbarrier-pipeline --ctas 7 --iterations 5
+mbarrier-pipeline --warps 8 --stages 7 --iterations 9
+mbarrier-ring --stages 5 --warps 2 --iterations 9
+mbarrier-cluster --cluster 8 --iterations 4
+mbarrier-pingpong --stages 5 --warps 4 --iterations 9
+mbarrier-ampere --stages 9 --warps 2 --iterations 12
 END
 
 awk -v first="$first" -v n="$n" '

@@ -4,7 +4,7 @@
 #include "sim/mem.h"
 #include "traces/rules/mlx5/cqs.h"
 
-#define THREADS 1024u
+#define THREADS 4096u
 
 /* Memory that completions were written to. */
 struct area {
@@ -13,9 +13,10 @@ struct area {
 	struct bf_rule_queue *queue;
 };
 
-/* By number; of two that share a place the later one counts. */
+/* By number. Of two that share a place nothing is said: what one has looked at is forgotten when the other comes. */
 struct thread {
 	uint32_t actor;
+	bool used, shared;
 	bool works;        /* it has stored or fenced itself: a warp that waits for its lanes has not */
 	uint64_t lines[4]; /* of its last loads that are recorded, plus 1; the last one first */
 	uint64_t polled;   /* the line of its last load that is recorded, which weak ones are not; plus 1 */
@@ -70,7 +71,7 @@ static void took(struct bf_rule_run *r, const struct thread *t, const struct bf_
 	const struct area *a = &s->area[bf_mlx5_cq_place(e->pe, e->queue->unit, cqn)];
 	struct bf_finding *f;
 
-	if (!s->loads || !a->queue || a->cqn != cqn || a->pe != e->pe ||
+	if (t->shared || !s->loads || !a->queue || a->cqn != cqn || a->pe != e->pe ||
 	    strstr(bf_rule_actor(r->rules, e->actor), ".cpu"))
 		return;
 	for (uint32_t i = 0; i < BF_ARRAY_LEN(t->lines); i++)
@@ -99,7 +100,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	}
 	t = &s->thread[e->actor % THREADS];
 	if (t->actor != e->actor)
-		*t = (struct thread){ .actor = e->actor };
+		*t = (struct thread){ .actor = e->actor, .shared = t->shared || t->used, .used = true };
 	switch (e->kind) {
 	case BF_SEEN_load:
 		s->loads = true;
@@ -130,7 +131,7 @@ static void end(struct bf_rule_run *r, bool complete)
 		struct bf_finding *f;
 
 		/* A processor has no stale copies; what its compiler makes of a plain load no record shows. */
-		if (!t->va || !t->works || strstr(bf_rule_actor(r->rules, t->actor), ".cpu"))
+		if (t->shared || !t->va || !t->works || strstr(bf_rule_actor(r->rules, t->actor), ".cpu"))
 			continue;
 		for (uint32_t k = 0; k < BF_MLX5_CQS; k++) {
 			const struct area *a = &s->area[k];
