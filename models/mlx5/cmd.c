@@ -195,9 +195,11 @@ static uint8_t execute(struct bf_mlx5_mail *m, const struct command *c)
 	if (!c)
 		return BF_MLX5_CMD_BAD_OP;
 	if (m->in_len < c->in_min)
-		return BF_MLX5_CMD_BAD_INP_LEN;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_INP_LEN, "a mailbox of %zu bytes: must be %u at least",
+				      m->in_len, c->in_min);
 	if (m->out_len < c->out_min)
-		return BF_MLX5_CMD_BAD_OUTP_LEN;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_OUTP_LEN,
+				      "room for %zu bytes of answer: must be %u at least", m->out_len, c->out_min);
 	return c->run(m);
 }
 

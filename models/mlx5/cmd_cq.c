@@ -31,7 +31,11 @@ static uint8_t ring(const struct bf_mlx5_mail *m, struct bf_mlx5_buf *b, const u
 	const bool valid = BF_MLX5_GET(m->in, BF_CREATE_CQ_UMEM_VALID);
 
 	if (valid && begins_too_far(m, cqc))
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "umem_offset 0x%" PRIx64
+				      ": a ring of one entry must begin in the first 4096 bytes "
+				      "of a page",
+				      bf_get_be64(m->in + BF_CREATE_CQ_UMEM_OFFSET));
 	if (!valid && bf_mlx5_has_pages(m))
 		return bf_mlx5_buf_pages(m, b, BF_MLX5_GET(cqc, BF_CQC_LOG_PAGE_SIZE),
 					 BF_MLX5_GET(cqc, BF_CQC_PAGE_OFFSET), bytes);

@@ -151,9 +151,17 @@ static uint8_t dbr_mode(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	if (mode == BF_DBR_VALID)
 		return BF_MLX5_CMD_OK;
 	if (mode != BF_DBR_NONE || !traits->no_record)
-		return traits->mode_refused_res ? BF_MLX5_CMD_NO_RES : BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(qp->dev, traits->mode_refused_res ? BF_MLX5_CMD_NO_RES : BF_MLX5_CMD_BAD_PARAM,
+				      "send_dbr_mode %u: %s takes %u%s", mode, qp->dev->profile.name, BF_DBR_VALID,
+				      traits->no_record ? " and 2"
+							: "; queue pairs without a doorbell record need a "
+							  "ConnectX-8 (HCA_CAP_2.send_dbr_mode_no_dbr_ext)");
 	if (traits->no_record_max && qp->dev->no_record_qps >= traits->no_record_max)
-		return traits->limit_is_lim ? BF_MLX5_CMD_LIM : BF_MLX5_CMD_NO_RES;
+		return bf_mlx5_refuse(
+		    qp->dev, traits->limit_is_lim ? BF_MLX5_CMD_LIM : BF_MLX5_CMD_NO_RES,
+		    "send_dbr_mode %u: %u queue pairs without a doorbell record exist, and there are no "
+		    "more",
+		    mode, qp->dev->no_record_qps);
 	qp->no_record = true;
 	return BF_MLX5_CMD_OK;
 }
@@ -170,9 +178,16 @@ static uint8_t abilities(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	qp->companion = BF_MLX5_GET(qpc, BF_QPC_CD_MASTER);
 	qp->ooo = order && has_order;
 	if (qp->companion && !traits->core_direct)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM, "cd_master 1: %s has no core direct (HCA_CAP.cd)",
+				      qp->dev->profile.name);
 	if ((!has_order || (force && !traits->ordering_force)) && !traits->order_ignored)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "dp_ordering %u%s: %s takes %s; later generations have more "
+				      "(HCA_CAP.dp_ordering_ooo_*)",
+				      order, force ? ", forced" : "", qp->dev->profile.name,
+				      traits->ooo_all  ? "0 to 2"
+				      : traits->ooo_rw ? "0 and 1"
+						       : "0");
 	return dbr_mode(qp, qpc);
 }
 

@@ -63,7 +63,7 @@ struct bf_mlx5 {
 	void (*irq)(void *owner, uint32_t vector); /* NULL: nobody listens */
 	void *irq_owner;
 	uint32_t actor;
-	char refusal[112]; /* why the command at hand is refused; empty: its status says it all */
+	char refusal[192]; /* why the command at hand is refused; empty: its status says it all */
 	struct bf_dma_port dma;
 	struct bf_link link;
 	struct bf_rdma rdma;         /* its transport */

@@ -21,10 +21,14 @@ uint8_t bf_mlx5_umem_make(struct bf_mlx5 *dev, const uint8_t *list, uint32_t n, 
 	uint32_t kept;
 
 	if (offset >> log_page)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM,
+				      "page_offset 0x%" PRIx64 ": must lie in the first page, of 2^%u bytes", offset,
+				      log_page);
 	for (uint32_t i = 0; i < n; i++) {
 		if (page_at(list, i) & ((1ull << log_page) - 1))
-			return BF_MLX5_CMD_BAD_PARAM;
+			return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM,
+					      "page %u of the list, 0x%" PRIx64 ": must be a multiple of 2^%u", i,
+					      page_at(list, i), log_page);
 		contiguous = contiguous && page_at(list, i) == page_at(list, 0) + ((uint64_t)i << log_page);
 	}
 	kept = contiguous ? 1 : n;
@@ -65,7 +69,9 @@ uint8_t bf_mlx5_cmd_create_umem(struct bf_mlx5_mail *m)
 	uint8_t status;
 
 	if (!n || n > (m->in_len - BF_CREATE_UMEM_MTT) / 8)
-		return BF_MLX5_CMD_BAD_INP_LEN;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_INP_LEN,
+				      "num_of_mtt %u: must be 1 to the %zu that the mailbox of %zu bytes has", n,
+				      (m->in_len - BF_CREATE_UMEM_MTT) / 8, m->in_len);
 	status = bf_mlx5_umem_make(m->dev, m->in + BF_CREATE_UMEM_MTT, n, log_page,
 				   BF_MLX5_GET(ctx, BF_UMEM_PAGE_OFFSET), &u);
 	if (status)

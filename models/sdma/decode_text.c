@@ -43,6 +43,41 @@ const char *bf_sdma_reason_name(enum bf_sdma_reason why)
 	return "?";
 }
 
+/* All packets up to the end, of which the last one may be cut. */
+static bool is_of(const struct bf_sdma_dialect *d, const uint32_t *dw, size_t have)
+{
+	struct bf_sdma_packet p;
+
+	for (size_t at = 0; at < have; at += p.dwords) {
+		const enum bf_sdma_reason why = bf_sdma_decode(d, dw + at, (uint32_t)(have - at), &p);
+
+		if (p.reserved || why == BF_SDMA_BAD_OPCODE || why == BF_SDMA_RESERVED)
+			return false;
+	}
+	return true;
+}
+
+uint32_t bf_sdma_gens_of(const uint32_t *dw, size_t have, uint32_t *mask, char *text, size_t cap)
+{
+	struct bf_sdma_dialect d;
+	uint32_t n = 0, left;
+	size_t used = 0;
+
+	*mask = 0;
+	text[0] = '\0';
+	for (uint32_t g = 0; g < BF_SDMA_GENS; g++)
+		if (!bf_sdma_dialect_find(bf_sdma_gen_name((enum bf_sdma_gen)g), &d) && is_of(&d, dw, have))
+			*mask |= 1u << g;
+	for (left = *mask; left; left &= left - 1, n++)
+		if (used < cap)
+			used += (size_t)snprintf(text + used, cap - used, "%s%s",
+						 !n                  ? ""
+						 : left & (left - 1) ? ", "
+								     : " and ",
+						 bf_sdma_gen_name((enum bf_sdma_gen)__builtin_ctz(left)));
+	return n;
+}
+
 const char *bf_sdma_func_name(uint32_t func)
 {
 	static const char *const names[] = { "always", "<", "<=", "==", "!=", ">=", ">" };

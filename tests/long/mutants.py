@@ -244,7 +244,7 @@ class Builder:
         replaced, extra = {}, []
         for i, obj in enumerate(self.objects(mutant.path)):
             c = self.commands[obj]
-            if only and LIBRARY in obj and os.path.relpath(c["file"], ROOT) not in only:
+            if only and LIBRARY in obj and os.path.relpath(c["file"], ROOT) not in only + [mutant.path]:
                 continue
             out = os.path.join(folder, "%d.o" % i)
             words = [w for w in shlex.split(c["command"]) if w not in ("-Werror",) and not w.endswith("ccache")]

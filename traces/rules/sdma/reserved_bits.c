@@ -9,14 +9,23 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f =
 	    e->sdma_suspect.what == BF_SDMA_SUSPECT_RESERVED_BITS && k ? bf_rule_find(r, e, e->queue) : NULL;
 
+	char gens[64];
+	uint32_t mask, n;
+
 	if (!f)
 		return;
+	n = bf_sdma_gens_of(k->dw, k->said < BF_ARRAY_LEN(k->dw) ? k->said : BF_ARRAY_LEN(k->dw), &mask, gens,
+			    sizeof(gens));
 	bf_finding_index(f, k->index);
 	bf_finding_say(f,
 		       "dword %" PRIu64 " of %s at byte %" PRIu64 " of %s is 0x%08" PRIx64
-		       ", with bits that %s does not define",
+		       ", with bits that %s does not define%s%s%s",
 		       e->sdma_suspect.dword, k->name, k->index, bf_rule_queue_name(r->rules, e->queue),
-		       e->sdma_suspect.value, bf_sdma_gen_name(bf_sdma_rule_of(e->queue)->dialect.gen));
+		       e->sdma_suspect.value, bf_sdma_gen_name(bf_sdma_rule_of(e->queue)->dialect.gen),
+		       n ? "; it is a packet of " : "", gens,
+		       n > 1 ? ", which define them all"
+		       : n   ? ", which defines them all"
+			     : "");
 }
 
 const struct bf_rule bf_rule_sdma_reserved_bits = {
