@@ -163,8 +163,10 @@ START_TEST(wrong_queue_pairs)
 		ck_assert_msg(rig_cmd(a, in, sizeof(in), out, sizeof(out)) == expected, "case %d", wrong);
 		ck_assert_msg(strstr(a->dev->refusal, says[wrong]) != NULL, "case %d: %s", wrong, a->dev->refusal);
 	}
-	/* The next command that is taken has nothing to say. */
 	ck_assert_uint_eq(simple(BF_MLX5_CMD_QUERY_ADAPTER, 0), BF_MLX5_CMD_BAD_OUTP_LEN);
+	ck_assert_str_eq(a->dev->refusal, "room for 16 bytes of answer: must be 272 at least");
+	/* The next command that is taken has nothing to say. */
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_ALLOC_PD, 0), BF_MLX5_CMD_OK);
 	ck_assert_str_eq(a->dev->refusal, "");
 }
 END_TEST
@@ -204,9 +206,11 @@ START_TEST(umems_bound_their_contents)
 	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_CREATE_UMEM);
 	BF_MLX5_SET(in + BF_CREATE_UMEM_CTX, BF_UMEM_NUM_MTT, 3);
 	ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), BF_MLX5_CMD_BAD_INP_LEN);
+	ck_assert_ptr_nonnull(strstr(a->dev->refusal, "num_of_mtt 3: must be 1 to the 2 that"));
 	BF_MLX5_SET(in + BF_CREATE_UMEM_CTX, BF_UMEM_NUM_MTT, 2);
 	bf_put_be64(in + BF_CREATE_UMEM_MTT, 0x1100); /* not a page */
 	ck_assert_uint_eq(rig_cmd(a, in, sizeof(in), out, sizeof(out)), BF_MLX5_CMD_BAD_PARAM);
+	ck_assert_str_eq(a->dev->refusal, "page 0 of the list, 0x1100: must be a multiple of 2^12");
 	bf_put_be64(in + BF_CREATE_UMEM_MTT, a->data_va | 3);
 	bf_put_be64(in + BF_CREATE_UMEM_MTT + 8, (a->data_va + 4096) | 3);
 	umem = rig_do(a, BF_MLX5_CMD_CREATE_UMEM, in, sizeof(in));
