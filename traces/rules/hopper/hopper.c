@@ -1,7 +1,10 @@
 /* Facts of Hopper's barriers: what threads say of them, who takes which record; and the list of their rules. */
 #include "traces/rules/hopper/hopper_internal.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- what threads say of barriers ---- */
 
@@ -11,14 +14,18 @@ static void note_label(struct bf_rules *r, struct bf_hopper_run *run, const stru
 	const struct bf_hopper_block *block = bf_hopper_ranked_block(run, (uint32_t)l->sm, (uint32_t)l->rank);
 	struct bf_hopper_now *n = &run->now;
 	struct bf_hopper_barrier *b;
+	char name[sizeof(b->name)];
 
 	*n = (struct bf_hopper_now){ .queue = bf_hopper_make_barrier(
 					 r, run, (uint32_t)l->sm, (uint32_t)l->address + (block ? block->base : 0)) };
 	if (!n->queue)
 		return;
 	b = n->bar = bf_hopper_bar(n->queue);
+	bf_seen_text(e, "name", name, sizeof(name));
+	if (b->alive && b->labelled && (strcmp(b->name, name) != 0 || b->index != l->index))
+		snprintf(n->was, sizeof(n->was), "%.24s[%" PRIu32 "]", b->name, b->index);
 	b->labelled = true;
-	bf_seen_text(e, "name", b->name, sizeof(b->name));
+	memcpy(b->name, name, sizeof(name));
 	bf_seen_text(e, "who", b->who, sizeof(b->who));
 	b->index = (uint32_t)l->index;
 	b->ranks = (uint32_t)l->ranks;

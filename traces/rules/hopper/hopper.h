@@ -121,6 +121,7 @@ struct bf_hopper_run {
 		uint32_t sm, slot;             /* of who did it */
 		uint32_t arrivals, flips;
 		bool by_copy, was_alive, was_other; /* an init: over a live barrier, of another warp */
+		char was[40]; /* a label: what the live barrier was called before, where that was another name */
 		bool late_expect;
 		bool extra;         /* arrivals beyond the warp's share of a phase, with no wait in between */
 		bool too_soon;      /* arrivals for a phase that nobody can know to have begun */

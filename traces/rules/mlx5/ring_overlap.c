@@ -2,6 +2,7 @@
 
 #include "models/mlx5/prm.h"
 #include "traces/rules/mlx5/mlx5.h"
+#include "traces/rules/regions.h"
 
 #define RINGS 2048u
 
@@ -19,6 +20,7 @@ struct state {
 		uint32_t pe, unit, cqn, cqes, size;
 		bool collapsed, known;
 	} cq[RINGS]; /* by hash; of two that share a place the later one is kept */
+	struct bf_rule_regions regions;
 };
 
 static uint32_t place(const struct bf_seen *e, uint64_t cqn)
@@ -27,13 +29,28 @@ static uint32_t place(const struct bf_seen *e, uint64_t cqn)
 	       RINGS;
 }
 
-static void add(struct bf_rule_run *r, const struct ring *mine)
+static void outside(struct bf_rule_run *r, const struct bf_seen *e, const struct ring *mine)
+{
+	const struct state *s = r->state;
+	const struct bf_rule_region *x = bf_rule_regions_left(&s->regions, mine->base, mine->bytes);
+	struct bf_finding *f = x ? bf_rule_find(r, e, e->queue) : NULL;
+
+	if (f)
+		bf_finding_say(f,
+			       "the %s of %s 0x%" PRIx64 " on PE %" PRIu32 " has %" PRIu64 " bytes at 0x%" PRIx64
+			       ", and its memory (\"%s\") ends %" PRIu64 " bytes behind that address",
+			       mine->cq ? "ring" : "send ring", mine->cq ? "CQ" : "QP", mine->number, mine->pe,
+			       mine->bytes, mine->base, x->name, x->end - mine->base);
+}
+
+static void add(struct bf_rule_run *r, const struct bf_seen *e, const struct ring *mine)
 {
 	struct state *s = r->state;
 	struct ring *own = NULL;
 
 	if (!mine->base || !mine->bytes)
 		return;
+	outside(r, e, mine);
 	for (uint32_t i = 0; i < s->n && !own; i++) {
 		struct ring *x = &s->ring[i];
 
@@ -90,6 +107,10 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct state *s = r->state;
 	struct ring mine = { .pe = e->pe, .unit = e->unit };
 
+	if (e->kind == BF_SEEN_region) {
+		bf_rule_regions_note(&s->regions, e);
+		return;
+	}
 	if (e->kind == BF_SEEN_cq_config) {
 		const uint32_t i = place(e, e->cq_config.cqn);
 
@@ -124,14 +145,14 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		mine.base = e->cqe.iova - (s->cq[i].collapsed ? 0 : e->cqe.slot * s->cq[i].size);
 		mine.bytes = (uint64_t)s->cq[i].size * (s->cq[i].collapsed ? 1 : s->cq[i].cqes);
 	}
-	add(r, &mine);
+	add(r, e, &mine);
 }
 
 const struct bf_rule bf_rule_mlx5_ring_overlap = {
 	.about = {
 		.id = "MLX5-RING-OVERLAP",
 		.family = "mlx5",
-		.title = "two rings share memory",
+		.title = "a ring lies in memory that is not its own",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The NIC takes the address of each ring as it is told, and looks for no other queue there.",
 		.wrong = "Rings were carved too close to each other or at the same offset: entries or completions of one queue "
@@ -143,7 +164,7 @@ const struct bf_rule bf_rule_mlx5_ring_overlap = {
 		.why = "The driver carves rings one behind the other.",
 	},
 	.rank = BF_RANK_SET_UP,
-	.records = BF_SEES(qp_config, cq_config, wqe_fetch, cqe),
+	.records = BF_SEES(qp_config, cq_config, wqe_fetch, cqe, region),
 	.state_bytes = sizeof(struct state),
 	.on = on,
 };

@@ -40,7 +40,7 @@ static void on_fault(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	uint64_t prp1, blocks;
+	uint64_t prp1, prp2, blocks;
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_iommu_fault) {
@@ -52,7 +52,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	prp1 = bf_get_le64(e->tail + 24);
 	blocks = bf_get_le16(e->tail + 48) + 1ull;
-	if (bf_get_le64(e->tail + 32) || prp1 % BF_NVME_RULE_PAGE + (blocks << 9) <= BF_NVME_RULE_PAGE)
+	prp2 = bf_get_le64(e->tail + 32);
+	if ((prp2 && prp2 / BF_NVME_RULE_PAGE != prp1 / BF_NVME_RULE_PAGE) ||
+	    prp1 % BF_NVME_RULE_PAGE + (blocks << 9) <= BF_NVME_RULE_PAGE)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
@@ -60,8 +62,9 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_index(f, e->nvme_fetch.slot);
 	bf_finding_say(f,
 		       "the entry in slot %" PRIu64 " of SQ %" PRIu64 " asks for %" PRIu64
-		       " blocks (NLB counts from 0) at PRP1 0x%" PRIx64 ", which pass that page, and has no PRP2",
-		       e->nvme_fetch.slot, e->queue->number, blocks, prp1);
+		       " blocks (NLB counts from 0) at PRP1 0x%" PRIx64 ", which pass that page, and %s",
+		       e->nvme_fetch.slot, e->queue->number, blocks, prp1,
+		       prp2 ? "its PRP2 is that page again" : "has no PRP2");
 }
 
 const struct bf_rule bf_rule_nvme_nlb = {

@@ -34,14 +34,36 @@ static bool stored_elsewhere(struct bf_rules *r, const struct bf_sdma_rule_span 
 	return back < KEPT && *elsewhere; /* all that there ever was */
 }
 
+/* Packets wait in the ring that was, and the engine goes on in another one. */
+static void on_resume(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_sdma_rule_queue *q)
+{
+	struct bf_finding *f;
+
+	if (!q->w || q->published <= q->retired ||
+	    (e->sdma_queue.ring == q->address && e->sdma_queue.bytes == q->bytes))
+		return;
+	f = bf_rule_find(r, e, e->queue);
+	if (!f)
+		return;
+	bf_finding_index(f, q->retired);
+	bf_finding_say(f,
+		       "%s was resumed with a ring of %" PRIu64 " bytes at 0x%" PRIx64
+		       "; the packets of its bytes %" PRIu64 " to %" PRIu64
+		       " were published before and lie in the ring of %" PRIu64 " bytes at 0x%" PRIx64,
+		       bf_rule_queue_name(r->rules, e->queue), e->sdma_queue.bytes, e->sdma_queue.ring, q->retired,
+		       q->published - 1, q->bytes, q->address);
+}
+
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(e->queue);
-	const struct bf_sdma_rule_span *s = q->w && q->bytes ? reserved(q, e) : NULL;
+	const struct bf_sdma_rule_span *s = e->kind == BF_SEEN_sdma_publish && q->w && q->bytes ? reserved(q, e) : NULL;
 	const uint64_t va = s ? q->address + s->from % q->bytes : 0;
 	struct bf_finding *f;
 	uint64_t elsewhere;
 
+	if (e->kind == BF_SEEN_sdma_queue && e->sdma_queue.event == BF_SDMA_QUEUE_RESUMED)
+		on_resume(r, e, q);
 	f = s && stored_elsewhere(r->rules, s, va, &elsewhere) ? bf_rule_find(r, e, e->queue) : NULL;
 	if (!f)
 		return;
@@ -71,7 +93,7 @@ const struct bf_rule bf_rule_sdma_ring_view = {
 		.why = "The driver takes both from one place.",
 	},
 	.rank = BF_RANK_SET_UP,
-	.records = BF_SEES(sdma_publish),
+	.records = BF_SEES(sdma_publish, sdma_queue),
 	.needs = BF_SEES(sdma_publish, sdma_reserve, sdma_queue, store),
 	.on = on,
 };

@@ -147,6 +147,10 @@ static void note_queue(struct bf_sdma_rule_queue *q, const struct bf_seen *e)
 {
 	if (e->sdma_queue.event == BF_SDMA_QUEUE_PAUSED || e->sdma_queue.event == BF_SDMA_QUEUE_RESUMED)
 		q->paused = e->sdma_queue.event == BF_SDMA_QUEUE_PAUSED;
+	if (e->sdma_queue.event == BF_SDMA_QUEUE_RESUMED && q->published <= q->retired) { /* it may have moved */
+		q->address = e->sdma_queue.ring;
+		q->bytes = e->sdma_queue.bytes;
+	}
 	if (e->sdma_queue.event != BF_SDMA_QUEUE_CREATED || !e->sdma_queue.bytes)
 		return;
 	free(q->w);
