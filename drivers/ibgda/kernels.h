@@ -75,6 +75,7 @@ struct bf_ibgda_shape {
 	 * queue pair than its ring holds.
 	 */
 	bool imm;
+	bool pe_quiet; /* a quiet covers all queue pairs of the PE, as nvshmem_quiet() does, not the issuer's alone */
 };
 
 /* One warp, one message of 64 bytes, ring, 8-byte adds on one counter. */

@@ -141,6 +141,8 @@ BF_DEVICE int bf_ibgda_quiet_all(struct bf_thread *t, const struct bf_ibgda_work
 	const uint32_t crew = bf_ibgda_popcount(w->crew);
 	int status = 0;
 
+	if (BF_UNLIKELY(w->shape->pe_quiet))
+		return bf_ibgda_pe_quiet(t, w->crew, state);
 	bf_warp_sync(t, w->crew);
 	for (uint32_t i = bf_lane(t); i < peers * each; i += crew) {
 		const uint32_t peer = bf_ibgda_peer(w->shape, state->npes, state->mype, i / each);

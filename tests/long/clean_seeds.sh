@@ -111,6 +111,10 @@ mbarrier-cluster --iterations 4
 mbarrier-ampere --iterations 6
 mbarrier-ampere --by-barrier --iterations 6
 mbarrier-stress --iterations 3
+ibgda-mixed --pe-quiet --qps 2 --pes 3 --route all --messages 12 --quiet-every 4
+ibgda-get --pe-quiet --nics 2 --warps 3 --messages 8 --quiet-every 3
+ibgda-put --pe-quiet --per-lane --lanes 5 --messages 4 --pes 3
+ibgda-mixed --pe-quiet --transport dc --messages 12 --pes 3 --route all
 ibgda-put --pes 3 --blocks 4 --warps 8 --messages 2 --route all
 ibgda-mixed --pes 2 --blocks 7 --warps 3 --messages 3 --qps 3
 ibgda-amo --pes 3 --blocks 5 --warps 7 --messages 2 --op add --fetch

@@ -44,6 +44,7 @@ static void fill_shape(const struct bf_workload *w, struct bf_ibgda_shape *s)
 	s->fill = w->fill;
 	s->blocking_get = w->blocking_get;
 	s->imm = w->imm;
+	s->pe_quiet = w->pe_quiet;
 	s->amo = (enum bf_ibgda_amo_op)w->op;
 	s->amo_bytes = w->op_bytes;
 	s->amo_fetch = w->fetch;

@@ -37,6 +37,8 @@ static const struct bf_opt options[] = {
 	O("qp-choice", ENUM, "warp|message|first", "warp", "how messages spread over the queue pairs", 0, 0, qp_choice),
 	O("quiet-every", U64, "N", "0", "wait for completion after N messages; 0: at the end", 0, 1u << 30,
 	  quiet_every),
+	O("pe-quiet", FLAG, NULL, NULL, "quiets cover all queue pairs of the PE, as nvshmem_quiet() does", 0, 0,
+	  pe_quiet),
 	O("pace", TIME, "TIME", "0ps", "pause before each message", 0, 0, pace_ps),
 	O("fill", FLAG, NULL, NULL, "warps write the payload themselves right before each put", 0, 0, fill),
 	O("imm", FLAG, NULL, NULL, "ibgda-put: puts carry an immediate, and their targets post and await receives", 0,

@@ -45,7 +45,7 @@ struct bf_workload {
 	uint32_t route, qp_choice;
 	uint32_t quiet_every;
 	uint64_t pace_ps;
-	bool fill, blocking_get, imm, full_av, must_move;
+	bool fill, blocking_get, imm, pe_quiet, full_av, must_move;
 	uint32_t op, op_bytes;
 	bool fetch;
 	uint32_t counters;
