@@ -104,8 +104,11 @@ static uint32_t missing(const struct bf_stores *stores, const struct slot *x)
 {
 	uint32_t n = x->words < WORDS ? WORDS - x->words : 0;
 
-	for (uint32_t i = 0; i < WORDS; i++)
-		n += bf_stores_late(stores, x->va + 8ull * i, 8) != NULL;
+	for (uint32_t i = 0; i < WORDS; i++) {
+		const struct bf_store *late = bf_stores_late(stores, x->va + 8ull * i, 8);
+
+		n += late && late->actor == x->actor; /* the proxy's own clear the slot */
+	}
 	return n;
 }
 
