@@ -114,8 +114,9 @@ const char *bf_sdma_func_name(uint32_t func);             /* "==" */
 const char *bf_sdma_atomic_name(uint32_t operation);      /* "ADD_64", or "?" */
 
 /*
- * The generations that define every bit of the packets at `dw` and would execute them, in words: "v5, v6 and v7". "" when
- * none does. The last packet counts as far as it is there. Returns how many there are; bit n of `*mask` is generation n.
+ * The generations that define every bit of the packets at `dw` and would execute them, in words: "v5, v6 and v7". ""
+ * when none does. The last packet counts as far as it is there. Returns how many there are; bit n of `*mask` is
+ * generation n.
  */
 uint32_t bf_sdma_gens_of(const uint32_t *dw, size_t have, uint32_t *mask, char *text, size_t cap);
 
