@@ -39,16 +39,23 @@ struct answer {
 
 /* ---- what is a file that is no text ---- */
 
-/* The commands that read traces answer for them. Returns their exit code. */
-static int ask(const char *command, const char *path, const char *option)
+/* The commands that read traces answer for them; of standard input `f` is a copy. Returns their exit code. */
+static int ask(const char *command, const char *path, FILE *f, const char *option)
 {
 	char *const argv[] = { strdup("belfry"), strdup(command), strdup(path), option ? strdup(option) : NULL, NULL };
+	posix_spawn_file_actions_t actions;
 	int status = 0;
 	pid_t pid;
 
 	fflush(stdout);
-	if (posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ) != 0 || waitpid(pid, &status, 0) != pid)
+	posix_spawn_file_actions_init(&actions);
+	if (strcmp(path, "-") == 0) {
+		lseek(fileno(f), 0, SEEK_SET);
+		posix_spawn_file_actions_adddup2(&actions, fileno(f), STDIN_FILENO);
+	}
+	if (posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, environ) != 0 || waitpid(pid, &status, 0) != pid)
 		status = BF_EXIT_USAGE << 8;
+	posix_spawn_file_actions_destroy(&actions);
 	for (size_t i = 0; i < BF_ARRAY_LEN(argv); i++)
 		free(argv[i]);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : BF_EXIT_USAGE;
@@ -358,11 +365,11 @@ static void json_answer(const struct answer *a)
 /* ---- the command ---- */
 
 /* A trace is judged; a capture is compared with the model, which tells the life of what failed. */
-static int ask_others(const char *path, bool trace)
+static int ask_others(const char *path, FILE *f, bool trace)
 {
-	const int code = ask(trace ? "lint" : "replay", path, NULL);
+	const int code = ask(trace ? "lint" : "replay", path, f, NULL);
 
-	return trace && code == BF_EXIT_GOOD ? ask("explain", path, "--stuck") : code;
+	return trace && code == BF_EXIT_GOOD ? ask("explain", path, f, "--stuck") : code;
 }
 
 /* 0 with the text's evidence added, or an exit code; `*done`: other commands have answered. */
@@ -372,17 +379,18 @@ static int take_file(const struct bf_args *args, const char *path, struct answer
 	struct bf_error err = { 0 };
 	char head[HEAD_BYTES], *text = NULL;
 	size_t n = 0, len;
-	bool trace, named = strcmp(path, "-") != 0;
+	bool trace;
 	FILE *f;
 	int rc = bf_input_peek(path, &f, head, sizeof(head), &n, &err);
 
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	trace = is_trace(head, n);
-	*done = named && (trace || bf_capture_probe(head, n));
+	*done = trace || bf_capture_probe(head, n);
 	if (*done) {
+		rc = ask_others(path, f, trace);
 		fclose(f);
-		return ask_others(path, trace);
+		return rc;
 	}
 	if (bf_packets_probe(head, n)) {
 		rc = bf_packets_read(f, path, &a->list, &a->packets, &err);
@@ -395,11 +403,13 @@ static int take_file(const struct bf_args *args, const char *path, struct answer
 	rc = bf_text_whole(f, path, &text, &len, &err);
 	rc = rc ? rc : bf_evidence_read(text, len, &a->list, &err);
 	free(text);
-	fclose(f);
+	*done = !rc && a->list.count == before && bf_sdma_dump_probe(head, n);
 	if (rc)
-		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	*done = named && a->list.count == before && bf_sdma_dump_probe(head, n);
-	return *done ? ask_others(path, false) : 0;
+		rc = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	else if (*done)
+		rc = ask_others(path, f, false);
+	fclose(f);
+	return rc;
 }
 
 static void print_nothing(const struct answer *a)

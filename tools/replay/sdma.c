@@ -5,14 +5,49 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "models/sdma/decode.h"
 #include "tools/replay/kind.h"
 #include "tools/replay/trace.h"
 #include "traces/import/capture.h"
 #include "traces/replay/sdma.h"
 
+#define DEFAULT_GEN "v6"
+
+/* The packets from the read pointer on: those before it may be cut. */
+static const uint32_t *waiting(const struct bf_sdma_dump *d, size_t *n)
+{
+	const size_t skip =
+	    d->has_rptr && d->rptr >= d->first && d->rptr - d->first < d->count ? d->rptr - d->first : 0;
+
+	*n = d->count - skip;
+	if (d->has_wptr && d->wptr > d->first + skip && d->wptr - d->first < d->count)
+		*n = d->wptr - d->first - skip;
+	return d->dw + skip;
+}
+
+/* A dump says nothing of its generation: one that defines all of its packets, if the usual one does not. */
+static void choose_gen(const struct bf_args *args, const struct bf_sdma_dump *d, struct bf_sdma_replay_opts *o)
+{
+	const struct bf_sdma_profile *usual = o->profile;
+	uint32_t mask;
+	char gens[64];
+	size_t n;
+	const uint32_t *dw = waiting(d, &n);
+
+	if (bf_arg_given(args, "profile") || !bf_sdma_gens_of(dw, n, &mask, gens, sizeof(gens)) ||
+	    mask >> BF_SDMA_V6 & 1)
+		return;
+	o->profile = bf_sdma_profile_find(bf_sdma_gen_name((enum bf_sdma_gen)__builtin_ctz(mask)));
+	if (!o->profile)
+		o->profile = usual;
+	else if (!bf_arg_json(args))
+		printf("These are packets of %s, not of " DEFAULT_GEN ": read as %s (--profile names another).\n", gens,
+		       o->profile->name);
+}
+
 static int check_options(const struct bf_args *args, struct bf_sdma_replay_opts *o)
 {
-	const char *profile = bf_arg_given(args, "profile") ? bf_arg_text(args, "profile") : "v6";
+	const char *profile = bf_arg_given(args, "profile") ? bf_arg_text(args, "profile") : DEFAULT_GEN;
 	const int code = bf_replay_check_options(args);
 
 	if (code)
@@ -54,6 +89,21 @@ static bool all_executed(const struct bf_sdma_replay_result *r)
 	return !first_stopped(r);
 }
 
+/* Packets of another generation: this engine stops at one, or ignores bits that mean something there. */
+static void tell_gens(const struct bf_sdma_dump *d, const char *name)
+{
+	struct bf_sdma_dialect dialect;
+	uint32_t mask;
+	char gens[64];
+	size_t n;
+	const uint32_t *dw = waiting(d, &n);
+
+	if (bf_sdma_gens_of(dw, n, &mask, gens, sizeof(gens)) && !bf_sdma_dialect_find(name, &dialect) &&
+	    !(mask >> dialect.gen & 1))
+		printf("%s does not define all of these packets; %s %s.\n", name, gens,
+		       mask & (mask - 1) ? "do" : "does");
+}
+
 static void print_stop(const struct bf_sdma_replay_result *r, const struct bf_sdma_replayed *k,
 		       const struct bf_sdma_dump *d)
 {
@@ -73,7 +123,8 @@ static void print_stop(const struct bf_sdma_replay_result *r, const struct bf_sd
 	bf_sdma_print(stdout, &k->packet, d->dw + i, (uint32_t)(d->count - i));
 }
 
-static void print_text(const struct bf_args *args, const struct bf_sdma_dump *d, const struct bf_sdma_replay_result *r)
+static void print_text(const struct bf_args *args, const struct bf_sdma_dump *d, const struct bf_sdma_replay_result *r,
+		       const char *gen)
 {
 	const uint64_t limit = bf_arg_given(args, "limit") ? bf_arg_u64(args, "limit") : 40;
 
@@ -96,6 +147,7 @@ static void print_text(const struct bf_args *args, const struct bf_sdma_dump *d,
 		puts("The model executes all of it: what held the dumped engine is not in these packets.");
 	else
 		puts("The model executes all of it.");
+	tell_gens(d, gen);
 }
 
 static void print_json(const char *path, const struct bf_sdma_dump *d, const struct bf_sdma_replay_result *r,
@@ -150,13 +202,13 @@ static int replay(const struct bf_args *args, const char *path, FILE *f)
 	bf_sdma_dump_load_file(f, path, &d, &damage);
 	if (!d || d->count == 0) {
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s: %s", path, damage.text);
-	} else if (run(args, path, d, &o, &r, &err) != 0) {
+	} else if ((choose_gen(args, d, &o), run(args, path, d, &o, &r, &err)) != 0) {
 		code = bf_cli_error(args, BF_EXIT_USAGE, "%s: %s", path, err.text);
 	} else {
 		if (bf_arg_json(args))
 			print_json(path, d, r, &damage);
 		else
-			print_text(args, d, r);
+			print_text(args, d, r, o.profile->name);
 		code = all_executed(r) ? BF_EXIT_GOOD : BF_EXIT_FAILED;
 		if (damage.text[0]) {
 			fflush(stdout);

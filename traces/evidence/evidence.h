@@ -68,6 +68,7 @@ enum bf_fact {
 	BF_FACT_BTH,   /* opcode of a packet */
 	BF_FACT_PSN,
 	BF_FACT_AETH, /* syndrome of an acknowledgement */
+	BF_FACT_DUE,  /* index that an entry of a ring should have, where it has another one */
 	BF_FACT_LATE, /* 1: a request comes behind later ones, for the first time */
 	BF_FACTS
 };

@@ -50,6 +50,9 @@ struct bf_dumps *bf_dumps_new(struct bf_evidence_list *list); /* NULL: no memory
 int bf_dumps_line(struct bf_dumps *d, const struct bf_line *l);
 int bf_dumps_end(struct bf_dumps *d); /* frees it */
 
+/* ring.c: words without a word about them, as entries if they are a ring. Lines count from `first_line` on. */
+int bf_evidence_ring(const char *text, size_t len, uint64_t first_line, struct bf_evidence_list *list);
+
 struct bf_evidence *bf_evidence_add(struct bf_evidence_list *list); /* NULL: no memory */
 /* Facts of a completion from the bytes of it that are there. */
 void bf_evidence_from_cqe(struct bf_evidence *e);

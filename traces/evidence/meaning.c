@@ -15,6 +15,7 @@
 #define CNP 0x81
 #define AGAIN 0x100
 #define LATE 0x101
+#define OUT_OF_PLACE 0x102 /* likewise, of an entry in a ring */
 
 /* enum ibv_wc_status to syndrome (rdma-core providers/mlx5/cq.c mlx5_handle_error_cqe, read backwards). */
 static const int8_t syndrome_of[] = {
@@ -52,6 +53,21 @@ struct row {
 #define PEER "The peer's own log: its first error of the same time; its queue pair's state (rdma res show qp)."
 
 static const struct row rows[] = {
+	{ BF_EVIDENCE_MLX5,
+	  BF_EVIDENCE_ENTRY,
+	  OUT_OF_PLACE,
+	  -1,
+	  { "entry out of place",
+	    "ENTRY_INDEX|WQE_INDEX",
+	    "The entry has another index than the one that follows from the entry before it. The device names entries "
+	    "in "
+	    "completions by it.",
+	    { { "MLX5-RING-OVERRUN", "The entries from here on are those of an earlier lap, by a whole ring: this is "
+				     "where the producer stands." },
+	      { "MLX5-ENTRY-INDEX",
+		"The index is off by a little: it is counted in entries, not in blocks of 64 bytes." },
+	      { "MLX5-SLOT-SHARED", "Two threads laid an entry in one place." } },
+	    "The producer index in the doorbell record, and the driver's own, beside this dump." } },
 	{ BF_EVIDENCE_MLX5,
 	  -1,
 	  0x01,
@@ -749,6 +765,7 @@ const struct bf_meaning *bf_evidence_meaning(const struct bf_evidence *e)
 	return find(e,
 		    e->kind == BF_EVIDENCE_EVENT    ? e->fact[BF_FACT_EVENT]
 		    : e->kind == BF_EVIDENCE_PACKET ? packet_code(e)
+		    : e->fact[BF_FACT_DUE] >= 0     ? OUT_OF_PLACE
 		    : e->device == BF_EVIDENCE_MLX5 ? bf_evidence_syndrome(e)
 						    : e->fact[BF_FACT_NVME],
 		    e->fact[BF_FACT_VENDOR]);

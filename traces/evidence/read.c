@@ -7,6 +7,8 @@
 #include "sim/grow.h"
 #include "traces/evidence/evidence_internal.h"
 
+#define RING_TEXT_MAX (4u << 20) /* a log that long is no ring */
+
 const struct bf_fact_about bf_facts[BF_FACTS] = {
 	[BF_FACT_SYNDROME] = { "syndrome", true },
 	[BF_FACT_VENDOR] = { "vendor syndrome", true },
@@ -39,6 +41,7 @@ const struct bf_fact_about bf_facts[BF_FACTS] = {
 	[BF_FACT_BTH] = { "packet's opcode", true },
 	[BF_FACT_PSN] = { "PSN", false },
 	[BF_FACT_AETH] = { "AETH syndrome", true },
+	[BF_FACT_DUE] = { "index due", false },
 	[BF_FACT_LATE] = { "late", false },
 };
 
@@ -236,6 +239,8 @@ static int read_lines(const char *text, size_t len, const struct hits *h, struct
 
 int bf_evidence_read(const char *text, size_t len, struct bf_evidence_list *list, struct bf_error *err)
 {
+	const uint64_t lines = list->lines;
+	const size_t count = list->count;
 	struct hits h = { 0 };
 	int rc;
 
@@ -244,6 +249,8 @@ int bf_evidence_read(const char *text, size_t len, struct bf_evidence_list *list
 	rc = find_cues(text, len, &h);
 	if (!rc)
 		rc = read_lines(text, len, &h, list);
+	if (!rc && list->count == count && len <= RING_TEXT_MAX)
+		rc = bf_evidence_ring(text, len, lines, list);
 	free(h.item);
 	return rc ? bf_fail(err, rc, "line %llu: out of memory", (unsigned long long)list->lines) : 0;
 }
