@@ -77,11 +77,28 @@ done >"$work/missing"
 # A completion's own entry stands with it.
 "$BELFRY" why "$pasted/reports.txt" | grep -q 'its entry: *line 43: queue 5' || fail "the command of a completion is not found"
 
-# Captures and traces go to those who read them.
+# As people paste them: each file of as_pasted/ is one paste, from a terminal, a debugger, a container's or a journal's log.
+for paste in "$pasted"/as_pasted/*; do
+	"$BELFRY" why "$paste" --json >"$work/json" || :
+	echo "$(basename "$paste") $(jq -r '[.evidence[] | "\(.line) \(.device) \(.meaning // "-") \(.facts.syndrome // "-")/" +
+		"\(.facts["vendor syndrome"] // "-") \(.facts.QP // "-")"] | join("; ")' "$work/json")"
+done >"$work/rows"
+cmp -s "$work/rows" "$pasted/as_pasted.expected" || fail "$(diff "$work/rows" "$pasted/as_pasted.expected")"
+
+# A ring of a copy engine without a word about it, from a pipe; the generation is that of its packets.
+echo '00000001 00000fff 00000000 00400000 00007f01 00500000 00007f01' | "$BELFRY" why >"$work/out" || fail "a ring of words"
+grep -q 'COPY_LINEAR .*executed' "$work/out" || fail "a ring's words are not told: $(cat "$work/out")"
+echo '00030005 00001000 00000001 00000007' | "$BELFRY" replay - --profile v4 >"$work/out"
+grep -q '^v4 does not define all of these packets; v5, v6, v7 and v7.1 do' "$work/out" || fail "the generation: $(cat "$work/out")"
+"$BELFRY" why <"$BELFRY_SOURCE_DIR/tests/fuzz/corpus/sdma_dump/umr.txt" | grep -q 'misaligned address' || fail "umr from a pipe"
+
+# Captures and traces go to those who read them, from a pipe, too.
+"$BELFRY" why <"$BELFRY_SOURCE_DIR/traces/samples/mix_3rkey.client.jsonl" | grep -q 'remote access error' || fail "a capture from a pipe"
 "$BELFRY" why "$BELFRY_SOURCE_DIR/traces/samples/mix_3rkey.client.jsonl" | grep -q 'remote access error' || fail "a capture"
 "$BELFRY" run ibgda-put --bug dbrec-index --trace "$work/t.bft" >/dev/null
 "$BELFRY" why "$work/t.bft" >"$work/out"
 [ $? -eq 3 ] && grep -q MLX5-DBREC-INDEX "$work/out" || fail "a trace"
+"$BELFRY" why <"$work/t.bft" | grep -q MLX5-DBREC-INDEX || fail "a trace from a pipe"
 
 # Packets: what a replay puts on the wire, in pcapng; from a pipe, too.
 sample=$BELFRY_SOURCE_DIR/traces/samples

@@ -9,6 +9,7 @@
 
 #include "models/mlx5/wqe.h"
 #include "models/nvme/text.h"
+#include "models/sdma/decode.h"
 #include "tools/cli/input.h"
 #include "tools/report/findings.h"
 #include "traces/container/text.h"
@@ -372,6 +373,21 @@ static int ask_others(const char *path, FILE *f, bool trace)
 	return trace && code == BF_EXIT_GOOD ? ask("explain", path, f, "--stuck") : code;
 }
 
+/* All of it, and some generation knows its packets: rows of other words are dwords, too. */
+static bool is_sdma_ring(const char *text, size_t len)
+{
+	struct bf_sdma_dump *d = NULL;
+	struct bf_error err = { 0 };
+	uint32_t mask;
+	char gens[64];
+	const bool whole = !memchr(text, '\0', len) && bf_sdma_dump_parse(text, len, &d, &err) == 0;
+	const bool found =
+	    whole && (d->has_rptr || (d->count && bf_sdma_gens_of(d->dw, d->count, &mask, gens, sizeof(gens))));
+
+	bf_sdma_dump_free(d);
+	return found;
+}
+
 /* 0 with the text's evidence added, or an exit code; `*done`: other commands have answered. */
 static int take_file(const struct bf_args *args, const char *path, struct answer *a, bool *done)
 {
@@ -402,8 +418,8 @@ static int take_file(const struct bf_args *args, const char *path, struct answer
 	}
 	rc = bf_text_whole(f, path, &text, &len, &err);
 	rc = rc ? rc : bf_evidence_read(text, len, &a->list, &err);
+	*done = !rc && a->list.count == before && is_sdma_ring(text, len);
 	free(text);
-	*done = !rc && a->list.count == before && bf_sdma_dump_probe(head, n);
 	if (rc)
 		rc = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	else if (*done)
@@ -485,8 +501,10 @@ const struct bf_command bf_cmd_why = {
 	    "Known: completions dumped by libmlx5, Linux, DPDK and UCX; errors of NCCL, UCX, SPDK, GPUNetIO, NVSHMEM, "
 	    "DeepEP, perftest, Open MPI; refused commands and queue pair events of Linux' mlx5; NVMe time-outs, "
 	    "statuses and trace events of Linux, SPDK and nvme-cli; ring time-outs of amdgpu; faults of ROCm, "
-	    "NVIDIA's driver, IOMMUs and PCIe. A trace is given to lint and explain, a capture or a dumped SDMA ring "
-	    "to replay. Packets (pcap, pcapng): RoCE's NAKs, RNR NAKs, packets sent again or late, and CNPs.\n"
+	    "NVIDIA's driver, IOMMUs and PCIe. Rows of bare words: completions, and rings of send entries, NVMe "
+	    "commands "
+	    "and SDMA packets. A trace is given to lint and explain, a capture or an SDMA ring to replay. Packets "
+	    "(pcap, pcapng): RoCE's NAKs, RNR NAKs, packets sent again or late, and CNPs.\n"
 	    "\n"
 	    "Exit code 3: there is evidence of an error. 0: none that is known; CNPs are none. 2: a file cannot be "
 	    "read, or not to its end; what stands before is told.\n"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "models/mlx5/prm.h"
+#include "models/mlx5/wqe.h"
 #include "sim/bytes.h"
 #include "traces/evidence/evidence_internal.h"
 
@@ -16,6 +17,7 @@
 #define ROWS 4u
 #define RANKS 16u      /* dumps that are under way at a time */
 #define LINES_APART 8u /* other lines between two rows of a dump */
+#define ROW_CHARS 31   /* of the shortest row, which was cut */
 
 enum what { WHAT_UNKNOWN, WHAT_COMPLETION, WHAT_ENTRY };
 
@@ -36,6 +38,7 @@ struct bf_dumps {
 };
 
 struct row {
+	bool cut; /* its last word is not whole */
 	uint8_t bytes[ROW];
 	int64_t offset; /* -1: none in front */
 	const char *at;
@@ -67,12 +70,45 @@ static bool digits(const char *p, const char *end, uint32_t n, uint8_t *out)
 	return true;
 }
 
-static bool words_at(const char *p, const char *end, uint8_t *out)
+static bool is_blank(char c)
 {
-	for (uint32_t i = 0; i < 4; i++, p += 9) {
+	return c == ' ' || c == '\t';
+}
+
+static const char *skip_blanks(const char *p, const char *end)
+{
+	while (p < end && is_blank(*p))
+		p++;
+	return p;
+}
+
+/* Four words, with or without 0x. */
+static bool words_at(const char *p, const char *end, uint8_t *out, bool *cut)
+{
+	*cut = false;
+	for (uint32_t i = 0; i < 4; i++) {
+		if (end - p > 2 && p[0] == '0' && p[1] == 'x')
+			p += 2;
+		/* A line that was cut lacks the end of its last word, at most the half that says whose it is. */
+		*cut = i == 3 && end - p >= 4 && end - p < 8 && digits(p, end, (uint32_t)(end - p) & ~1u, out + 12);
+		if (*cut)
+			return true;
 		if (!digits(p, end, 8, out + 4 * i))
 			return false;
-		if (i < 3 && (end - p < 10 || p[8] != ' '))
+		p += 8;
+		if (i < 3 && (p == end || (!is_blank(*p) && *p != ',')))
+			return false;
+		p = skip_blanks(p < end && *p == ',' ? p + 1 : p, end);
+	}
+	return true;
+}
+
+/* xxd's way: two bytes in a group. */
+static bool pairs_at(const char *p, const char *end, uint8_t *out)
+{
+	for (uint32_t i = 0; i < ROW; i += 2, p += 4) {
+		p = i ? skip_blanks(p, end) : p;
+		if (!digits(p, end, 4, out + i) || (i && p[-1] != ' '))
 			return false;
 	}
 	return true;
@@ -81,35 +117,26 @@ static bool words_at(const char *p, const char *end, uint8_t *out)
 static bool bytes_at(const char *p, const char *end, uint8_t *out)
 {
 	for (uint32_t i = 0; i < ROW; i++, p += 2) {
-		while (i && p < end && *p == ' ')
-			p++;
-		if (!digits(p, end, 2, out + i) || (i && p[-1] != ' '))
+		p = i ? skip_blanks(p, end) : p;
+		if (!digits(p, end, 2, out + i) || (i && !is_blank(p[-1])))
 			return false;
 	}
 	return true;
 }
 
-static const char *skip_blanks(const char *p, const char *end)
-{
-	while (p < end && *p == ' ')
-		p++;
-	return p;
-}
-
-/* At `p` stand 8 digits, or an offset of that length with a colon. */
+/* At `p` stand 8 digits, or an offset of that length, with a colon or, as hexdump -C has it, with two blanks. */
 static bool row_at(const char *p, const char *end, struct row *out)
 {
 	uint8_t offset[4];
 
-	out->offset = -1;
-	out->at = p;
-	if (words_at(p, end, out->bytes))
+	*out = (struct row){ .offset = -1, .at = p };
+	if (words_at(p, end, out->bytes, &out->cut))
 		return true;
-	if (!digits(p, end, 8, offset) || end - p < 10 || p[8] != ':')
+	if (!digits(p, end, 8, offset) || end - p < 10 || (p[8] != ':' && (p[8] != ' ' || p[9] != ' ')))
 		return false;
 	out->offset = bf_get_be32(offset);
 	p = skip_blanks(p + 9, end);
-	return bytes_at(p, end, out->bytes) || words_at(p, end, out->bytes);
+	return bytes_at(p, end, out->bytes) || words_at(p, end, out->bytes, &out->cut) || pairs_at(p, end, out->bytes);
 }
 
 /* The line's row. Of 8 digits in a row every eighth character is one: the others need no look. */
@@ -117,7 +144,7 @@ static bool find_row(const struct bf_line *l, struct row *out)
 {
 	const char *p = l->at;
 
-	while (l->end - p >= 35) {
+	while (l->end - p >= ROW_CHARS) {
 		const char *begin = p + 7;
 
 		if (bf_hex_digit(*begin) < 0) {
@@ -243,6 +270,18 @@ static uint32_t place_of(const struct dump *d, const struct row *row)
 	return at < ROWS && !(d->e.have >> (at * ROW) & 1) ? at : ROWS;
 }
 
+/* Rows before it, or a word, say that it is a completion's last: of its last word only the index was there. */
+static bool ends_completion(const struct dump *d, const struct bf_line *before, struct row *row)
+{
+	const uint8_t syndrome = row->bytes[7];
+
+	if (!(d ? d->rows || d->what == WHAT_COMPLETION : announced(before) == WHAT_COMPLETION) || !syndrome ||
+	    strstr(bf_mlx5_syndrome_text(syndrome), "unknown"))
+		return false;
+	row->bytes[15] = BF_MLX5_CQE_REQ_ERR << 4;
+	return true;
+}
+
 int bf_dumps_line(struct bf_dumps *all, const struct bf_line *l)
 {
 	struct dump *d = NULL;
@@ -259,6 +298,8 @@ int bf_dumps_line(struct bf_dumps *all, const struct bf_line *l)
 	for (uint32_t i = 0; i < RANKS; i++)
 		if (all->dump[i].used && all->dump[i].rank == rank)
 			d = &all->dump[i];
+	if (row.cut && !ends_completion(d, &all->before, &row))
+		return 0;
 	if (d && (l->number - d->last > LINES_APART || place_of(d, &row) == ROWS)) {
 		rc = finish(all, d);
 		d = NULL;

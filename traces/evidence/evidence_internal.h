@@ -50,7 +50,11 @@ struct bf_dumps *bf_dumps_new(struct bf_evidence_list *list); /* NULL: no memory
 int bf_dumps_line(struct bf_dumps *d, const struct bf_line *l);
 int bf_dumps_end(struct bf_dumps *d); /* frees it */
 
-/* ring.c: words without a word about them, as entries if they are a ring. Lines count from `first_line` on. */
+/* The text's lines, as they stand. */
+int bf_evidence_read_plain(const char *text, size_t len, struct bf_evidence_list *list);
+/* again.c: a text in which nothing was found that way. Lines count from `first` on. */
+int bf_evidence_read_again(const char *text, size_t len, uint64_t first, struct bf_evidence_list *list);
+/* ring.c: words without a word about them, as entries if they are a ring. Lines likewise. */
 int bf_evidence_ring(const char *text, size_t len, uint64_t first_line, struct bf_evidence_list *list);
 
 struct bf_evidence *bf_evidence_add(struct bf_evidence_list *list); /* NULL: no memory */

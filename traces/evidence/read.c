@@ -7,8 +7,6 @@
 #include "sim/grow.h"
 #include "traces/evidence/evidence_internal.h"
 
-#define RING_TEXT_MAX (4u << 20) /* a log that long is no ring */
-
 const struct bf_fact_about bf_facts[BF_FACTS] = {
 	[BF_FACT_SYNDROME] = { "syndrome", true },
 	[BF_FACT_VENDOR] = { "vendor syndrome", true },
@@ -237,20 +235,27 @@ static int read_lines(const char *text, size_t len, const struct hits *h, struct
 	return rc ? rc : last;
 }
 
+int bf_evidence_read_plain(const char *text, size_t len, struct bf_evidence_list *list)
+{
+	struct hits h = { 0 };
+	int rc = find_cues(text, len, &h);
+
+	if (!rc)
+		rc = read_lines(text, len, &h, list);
+	free(h.item);
+	return rc;
+}
+
 int bf_evidence_read(const char *text, size_t len, struct bf_evidence_list *list, struct bf_error *err)
 {
 	const uint64_t lines = list->lines;
 	const size_t count = list->count;
-	struct hits h = { 0 };
 	int rc;
 
 	while (len && text[len - 1] == '\0') /* texts out of C come with their ends */
 		len--;
-	rc = find_cues(text, len, &h);
-	if (!rc)
-		rc = read_lines(text, len, &h, list);
-	if (!rc && list->count == count && len <= RING_TEXT_MAX)
-		rc = bf_evidence_ring(text, len, lines, list);
-	free(h.item);
+	rc = bf_evidence_read_plain(text, len, list);
+	if (!rc && list->count == count)
+		rc = bf_evidence_read_again(text, len, lines, list);
 	return rc ? bf_fail(err, rc, "line %llu: out of memory", (unsigned long long)list->lines) : 0;
 }

@@ -151,6 +151,28 @@ static int send_ring(const struct words *w, struct bf_evidence_list *list)
 	return 0;
 }
 
+/* Completions with an error, whatever the number of words to a row. */
+static int error_completions(const struct words *w, struct bf_evidence_list *list)
+{
+	const size_t len = w->count * 4;
+
+	for (size_t at = 0; at + SLOT <= len; at += SLOT) {
+		const uint32_t opcode = w->bytes[at + 63] >> 4;
+
+		if ((opcode != BF_MLX5_CQE_REQ_ERR && opcode != BF_MLX5_CQE_RESP_ERR) || !w->bytes[at + 55])
+			return -1;
+	}
+	for (size_t at = 0; at + SLOT <= len; at += SLOT) {
+		struct bf_evidence *e = add(list, w, at, "dump of a completion", BF_EVIDENCE_MLX5);
+
+		if (!e)
+			return -ENOMEM;
+		e->kind = BF_EVIDENCE_COMPLETION;
+		bf_evidence_from_cqe(e);
+	}
+	return 0;
+}
+
 static bool nvme_command(const uint8_t *b)
 {
 	const uint32_t nsid = bf_get_le32(b + 4);
@@ -183,7 +205,7 @@ static int nvme_ring(const struct words *w, struct bf_evidence_list *list)
 	return 0;
 }
 
-/* Both ways in which words are printed, and both kinds of ring. */
+/* Both ways in which words are printed, and each kind of ring. */
 static int recognise(struct words *w, struct bf_evidence_list *list)
 {
 	int rc = -1;
@@ -198,7 +220,9 @@ static int recognise(struct words *w, struct bf_evidence_list *list)
 			else
 				bf_put_be32(w->bytes + i * 4, w->dw[i]);
 		}
-		rc = send_ring(w, list);
+		rc = error_completions(w, list);
+		if (rc == -1)
+			rc = send_ring(w, list);
 		if (rc == -1)
 			rc = nvme_ring(w, list);
 	}
