@@ -240,6 +240,38 @@ START_TEST(names_the_cause_of_each_bug)
 }
 END_TEST
 
+/*
+ * A lane waits or loads for its warp while the others stand at a warp's or a block's barrier: whatever is wrong then,
+ * they have neither ended early nor waited twice.
+ */
+START_TEST(lanes_that_wait_while_one_works)
+{
+	static const struct bf_mbar_job jobs[] = {
+		{ .work = BF_MBAR_PIPELINE, .stages = 3, .consumers = 2, .iterations = 6, .lane_waits = 1 },
+		{ .work = BF_MBAR_PIPELINE, .style = BF_MBAR_STYLE_GUIDE, .iterations = 4 },
+		{ .work = BF_MBAR_RING, .stages = 2, .iterations = 6, .lane_waits = 1 },
+	};
+	const uint64_t bug = causes[_i].bug;
+
+	for (size_t k = 0; k < sizeof(jobs) / sizeof(jobs[0]); k++) {
+		struct run r = { .job = jobs[k] };
+
+		if (!(works_of(bug) >> r.job.work & 1))
+			continue;
+		r.job.bugs = bug;
+		bf_mbar_defaults(&r.job, &r.ranks, &r.blocks);
+		if (bf_mbar_check(&r.job, r.ranks, r.blocks, NULL) != 0) /* some need stages that a style has not */
+			continue;
+		run_job(&r, BF_ORDER_GPU, 1);
+		free(r.notes);
+		ck_assert_msg(strcmp(r.cause, "HOPPER-TRIPS") != 0 || bug == BF_MBAR_BUG_TRIPS,
+			      "bug 0x%llx, job %zu: trips", (unsigned long long)bug, k);
+		ck_assert_msg(strcmp(r.cause, "HOPPER-DOUBLE-WAIT") != 0 || bug == BF_MBAR_BUG_DOUBLE_WAIT,
+			      "bug 0x%llx, job %zu: double wait", (unsigned long long)bug, k);
+	}
+}
+END_TEST
+
 START_TEST(reports_who_should_have_come)
 {
 	struct run r = { .job = { .work = BF_MBAR_CLUSTER, .bugs = BF_MBAR_BUG_TRIPS } };
@@ -300,6 +332,7 @@ int main(void)
 	tcase_add_loop_test(c, runs_right_under_every_ordering, 0, SHAPES);
 	tcase_add_loop_test(c, repeats_itself, 0, SHAPES);
 	tcase_add_loop_test(c, names_the_cause_of_each_bug, 0, CAUSES);
+	tcase_add_loop_test(c, lanes_that_wait_while_one_works, 0, CAUSES);
 	tcase_add_test(c, reports_who_should_have_come);
 	tcase_add_test(c, every_bug_has_a_cause);
 	tcase_add_test(c, refuses_jobs_that_do_not_fit);

@@ -243,6 +243,38 @@ START_TEST(a_refused_command)
 }
 END_TEST
 
+/* Its handler takes an entry and arms; the next one is not taken, soon enough, or the queue goes. */
+START_TEST(an_event_nobody_came_for)
+{
+	static const struct {
+		uint64_t after_ms;
+		bool armed, taken, gone;
+		const char *id, *text;
+	} cases[] = { { 20, true, false, false, "MLX5-NO-INTERRUPT", "raised its interrupt, and no handler came" },
+		      { 20, false, false, false, "MLX5-NO-INTERRUPT", "was not armed, so that no interrupt was due" },
+		      { 5, true, false, false, NULL, NULL },
+		      { 20, true, true, false, NULL, NULL },
+		      { 20, true, false, true, NULL, NULL } };
+	struct rig r;
+	uint32_t nic, eq;
+
+	begin(&r);
+	nic = story_actor(&r.s, "device", "nic0");
+	eq = story_actor(&r.s, "queue", "nic0.eq5");
+	STORY(&r.s, eq_update, eq, .eqn = 5, .consumer = 0, .arm = 1);
+	STORY(&r.s, eqe, eq, .eqn = 5, .count = 0, .number = 0x41, .interrupt = 1);
+	STORY(&r.s, eq_update, eq, .eqn = 5, .consumer = 1, .arm = cases[_i].armed);
+	STORY(&r.s, eqe, eq, .eqn = 5, .count = 1, .number = 0x41, .interrupt = cases[_i].armed);
+	if (cases[_i].taken)
+		STORY(&r.s, eq_update, eq, .eqn = 5, .consumer = 2, .arm = 1);
+	if (cases[_i].gone)
+		STORY(&r.s, cmd, nic, .opcode = BF_MLX5_CMD_DESTROY_EQ, .number = 5, .name = "DESTROY_EQ");
+	r.s.now += cases[_i].after_ms * 1000 * 1000 * 1000;
+	STORY(&r.s, cmd, nic, .opcode = BF_MLX5_CMD_ALLOC_PD, .name = "ALLOC_PD");
+	story_ends(&r.s, cases[_i].id, cases[_i].text);
+}
+END_TEST
+
 /* Linux traces of real drives: statuses, and commands that take longer than Linux waits. */
 START_TEST(drives_that_were_traced)
 {
@@ -528,6 +560,7 @@ int main(void)
 	tcase_add_test(t, remote_address_zero);
 	tcase_add_test(t, remote_address_zero_that_is_served);
 	tcase_add_loop_test(t, captures, 0, 4);
+	tcase_add_loop_test(t, an_event_nobody_came_for, 0, 5);
 	tcase_add_test(t, suppressed_findings_do_not_count);
 	tcase_add_test(t, one_rule_alone);
 	suite_add_tcase(s, t);

@@ -645,7 +645,7 @@ static void forget_run(void *facts)
 	R(ring_overlap) R(ring_view) R(dbrec_view)                                                                    \
 	R(sharing) R(cqe_not_asked) R(signal_passes) R(entry_unseen) R(dbrec_endian) R(cqe_owner) R(weak_poll)          \
 	R(rnr_endless) R(error_unseen) R(unsignalled) R(key_elsewhere) R(cq_view) R(wait_unmet) R(wrong_bytes) R(descriptor_lost)      \
-	R(ring_unrung) R(no_grh) R(poll_lapped) R(descriptor_slot)
+	R(ring_unrung) R(no_grh) R(poll_lapped) R(descriptor_slot) R(no_interrupt)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;
