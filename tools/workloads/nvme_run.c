@@ -280,8 +280,9 @@ static uint64_t check_memory(struct arena *a)
 			uint8_t *at = bf_nvme_drv_slot(&a->job, t, slot);
 			uint64_t word, bad = 0;
 
-			if (a->job.work == BF_NVME_DRV_READ && m >= s->commands)
-				break;
+			/* With batches not every request of a thread has to be used. */
+			if (a->job.work == BF_NVME_DRV_READ && !r->version)
+				continue;
 			for (uint32_t i = 0; i < s->bytes / 8; i++) {
 				word = bf_get_le64(bf_nvme_drv_byte(&a->job, at, i * 8ull));
 				if (a->job.work == BF_NVME_DRV_READ)

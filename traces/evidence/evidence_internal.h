@@ -58,7 +58,7 @@ int bf_evidence_read_again(const char *text, size_t len, uint64_t first, struct 
 int bf_evidence_ring(const char *text, size_t len, uint64_t first_line, struct bf_evidence_list *list);
 
 /* A ring's words, and its bytes in memory as one of the two orders of reading has them. */
-struct bf_words {
+struct bf_ring_words {
 	uint32_t *dw; /* as they are printed */
 	size_t count, room;
 	uint64_t *line; /* of each */
@@ -68,13 +68,13 @@ struct bf_words {
 #define BF_RING_SLOT 64u
 
 /* An entry at byte `at` of them, quoted by its first words; NULL: no memory. */
-struct bf_evidence *bf_words_add(struct bf_evidence_list *list, const struct bf_words *w, size_t at, const char *form,
-				 enum bf_evidence_device device);
+struct bf_evidence *bf_words_add(struct bf_evidence_list *list, const struct bf_ring_words *w, size_t at,
+				 const char *form, enum bf_evidence_device device);
 
 /* Each kind of ring, in a file of its own: 0 with its entries added, -1: these words are none, -ENOMEM. */
-int bf_words_completions(const struct bf_words *w, struct bf_evidence_list *list); /* that end with an error */
-int bf_words_sends(const struct bf_words *w, struct bf_evidence_list *list);
-int bf_words_commands(const struct bf_words *w, struct bf_evidence_list *list);
+int bf_words_completions(const struct bf_ring_words *w, struct bf_evidence_list *list); /* that end with an error */
+int bf_words_sends(const struct bf_ring_words *w, struct bf_evidence_list *list);
+int bf_words_commands(const struct bf_ring_words *w, struct bf_evidence_list *list);
 
 struct bf_evidence *bf_evidence_add(struct bf_evidence_list *list); /* NULL: no memory */
 /* Facts of a completion from the bytes of it that are there. */

@@ -48,7 +48,7 @@ static const char *begin_of_words(const struct bf_line *l)
 }
 
 /* All words of a line that has nothing else. */
-static int take_words(struct bf_words *w, const struct bf_line *l)
+static int take_words(struct bf_ring_words *w, const struct bf_line *l)
 {
 	const char *p = begin_of_words(l);
 	const size_t before = w->count;
@@ -76,8 +76,8 @@ static int take_words(struct bf_words *w, const struct bf_line *l)
 
 /* ---- what they are ---- */
 
-struct bf_evidence *bf_words_add(struct bf_evidence_list *list, const struct bf_words *w, size_t at, const char *form,
-				 enum bf_evidence_device device)
+struct bf_evidence *bf_words_add(struct bf_evidence_list *list, const struct bf_ring_words *w, size_t at,
+				 const char *form, enum bf_evidence_device device)
 {
 	struct bf_evidence *e = bf_evidence_add(list);
 	struct bf_line l = { .number = w->line[at / 4] };
@@ -93,7 +93,7 @@ struct bf_evidence *bf_words_add(struct bf_evidence_list *list, const struct bf_
 }
 
 /* Both ways in which words are printed, and each kind of ring. */
-static int recognise(struct bf_words *w, struct bf_evidence_list *list)
+static int recognise(struct bf_ring_words *w, struct bf_evidence_list *list)
 {
 	int rc = -1;
 
@@ -119,7 +119,7 @@ static int recognise(struct bf_words *w, struct bf_evidence_list *list)
 
 int bf_evidence_ring(const char *text, size_t len, uint64_t first_line, struct bf_evidence_list *list)
 {
-	struct bf_words w = { 0 };
+	struct bf_ring_words w = { 0 };
 	struct bf_line l = { .at = text, .number = first_line };
 	const char *end = text + len;
 	int rc = 0;

@@ -18,7 +18,7 @@ static bool send_entry(const uint8_t *bytes, size_t len, struct bf_mlx5_wqe *w)
 }
 
 /* Entries of one send queue. Those whose index does not follow are evidence of their own. -1: these are none. */
-int bf_words_sends(const struct bf_words *w, struct bf_evidence_list *list)
+int bf_words_sends(const struct bf_ring_words *w, struct bf_evidence_list *list)
 {
 	const size_t len = w->count * 4;
 	struct bf_mlx5_wqe entry, last = { 0 };
@@ -56,7 +56,7 @@ int bf_words_sends(const struct bf_words *w, struct bf_evidence_list *list)
 }
 
 /* Completions with an error, whatever the number of words to a row. */
-int bf_words_completions(const struct bf_words *w, struct bf_evidence_list *list)
+int bf_words_completions(const struct bf_ring_words *w, struct bf_evidence_list *list)
 {
 	const size_t len = w->count * 4;
 

@@ -15,7 +15,7 @@ static bool nvme_command(const uint8_t *b)
 	       !bf_get_le64(b + 16);
 }
 
-int bf_words_commands(const struct bf_words *w, struct bf_evidence_list *list)
+int bf_words_commands(const struct bf_ring_words *w, struct bf_evidence_list *list)
 {
 	const size_t len = w->count * 4;
 

@@ -318,6 +318,9 @@ static void note_driver(struct bf_rules *r, struct bf_mlx5_queue *q, const struc
 	case BF_SEEN_ibgda_reserve:
 		note_reserve(q, e);
 		break;
+	case BF_SEEN_gin_queue:
+		q->tells.first = true;
+		break;
 	case BF_SEEN_ibgda_post:
 		if (!q->dbrec_stored)
 			bf_mlx5_find_dbrec(r, q, e);

@@ -125,6 +125,13 @@ struct bf_mlx5_queue {
 	struct bf_mlx5_dbrec_store swapped; /* one whose bytes stand in the CPU's order; `value` is what was meant */
 	struct bf_mlx5_dbrec_store after;   /* the first one that the device has not looked at since */
 	struct bf_mlx5_dbrec_store receive; /* the last one into the receive word */
+	/* GPUNetIO's driver says that it rings before it does: what it said last. */
+	struct {
+		bool first; /* it is such a driver */
+		uint32_t actor;
+		uint64_t record; /* 0: nothing yet */
+		uint16_t value;
+	} tells;
 	bool dbrec_shown; /* a recorded store was visible there, or may have been before the place was known */
 	/* How far the driver and the device have come. */
 	uint64_t reserved, reserved_ps, reserved_record, published, published_ps, published_record, posted, posted_ps,

@@ -135,9 +135,36 @@ void bf_mlx5_learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64
 	q->dbrec_shown |= shown_since(r, q, va + 4 * BF_MLX5_DBR_SND);
 }
 
+/* The same of a driver that spoke before it stored: the first store behind what it said the last time. */
+static void find_dbrec_behind(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
+{
+	const struct bf_store *found = NULL, *s = NULL;
+
+	for (uint32_t back = 0; back < 128 && (s = bf_stores_recent(bf_rule_stores(r), back)) != NULL; back++) {
+		if (s->record < q->tells.record)
+			break;
+		if (s->actor == q->tells.actor && s->len == 4 && s->va % 8 == 4 &&
+		    bf_get_be16(s->bytes + 2) == q->tells.value)
+			found = s;
+	}
+	/* Behind more stores than are kept another one may have been the first. */
+	if (q->tells.record && found && s && s->record < q->tells.record) {
+		q->dbrec_stored = found->va;
+		if (!q->dbrec_ring)
+			bf_mlx5_learn_dbrec(r, e->queue, found->va - 4 * BF_MLX5_DBR_SND);
+	}
+	q->tells.actor = e->actor;
+	q->tells.record = e->number;
+	q->tells.value = (uint16_t)e->ibgda_post.dbrec;
+}
+
 /* The driver says that it has stored record and doorbell: the store tells where the record lies. */
 void bf_mlx5_find_dbrec(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
 {
+	if (q->tells.first) {
+		find_dbrec_behind(r, q, e);
+		return;
+	}
 	for (uint32_t back = 0; back < 64; back++) {
 		const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), back);
 
