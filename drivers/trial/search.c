@@ -7,6 +7,8 @@
 
 #include "sim/coro.h"
 
+#define SHAPE_EVERY 4u
+
 /*
  * What the threads of a search share. Run k is seed k / norders and ordering k % norders; each thread takes the next k.
  * Nobody starts a run above the lowest failure so far, and all below it are finished, so the outcome is that of one
@@ -35,8 +37,11 @@ static void set(void *w, const struct bf_search_part *p, uint64_t value)
 
 static void nth_run(const struct search *x, uint64_t k, void *w)
 {
-	memcpy(w, x->base, x->f->choice_bytes);
-	set(w, &x->f->seed, get(w, &x->f->seed) + k / x->s->norders);
+	const uint64_t nth = k / x->s->norders;
+	const bool other = x->s->nshapes && nth % SHAPE_EVERY == SHAPE_EVERY - 1;
+
+	memcpy(w, other ? x->s->shapes[nth / SHAPE_EVERY % x->s->nshapes] : x->base, x->f->choice_bytes);
+	set(w, &x->f->seed, get(x->base, &x->f->seed) + nth);
 	set(w, &x->f->ordering, x->s->orders[k % x->s->norders]);
 }
 
@@ -219,6 +224,7 @@ int bf_search_shrink(const struct bf_search *s, uint64_t first_seed, void *w, vo
 	struct shrink x = { .s = *s, .first_seed = first_seed, .runs = runs, .w = w, .result = result, .err = err };
 	int rc;
 
+	x.s.nshapes = 0;
 	x.candidate = malloc(s->family->choice_bytes);
 	x.outcome = malloc(s->family->result_bytes);
 	rc = x.candidate && x.outcome ? shrink(&x) : bf_fail(err, -ENOMEM, "no memory for a search");

@@ -42,6 +42,9 @@ struct bf_search {
 	uint32_t norders;
 	uint32_t jobs; /* threads */
 	uint32_t want; /* a verdict; 0: any failure counts */
+	/* Other shapes of the choices: every fourth seed has one of them in turn, in place of what is searched. */
+	const void *const *shapes;
+	uint32_t nshapes;
 	/* After each run, one call at a time; may be NULL. */
 	void (*progress)(void *owner, uint64_t done, uint64_t total);
 	void *owner;

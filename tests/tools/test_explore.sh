@@ -98,3 +98,13 @@ if "$BELFRY" doctor | grep -Eq '^  live +yes'; then
 	grep -q 'only sim' "$work/err" || fail "why live cannot be explored is not said"
 fi
 expect 2 ibgda-put --granule 100000
+# Some seeds have other shapes: a ring that is full, a doorbell for each message.
+expect 1 ibgda-put --bug no-overflow-wait --seeds 8
+says '^  belfry run ibgda-put .*--depth 16 .*--faults'
+expect 1 ibgda-put --bug no-lock --seeds 8
+expect 0 ibgda-put --seeds 8 --messages 4 --orderings sc
+says 'and of 3 shapes: .* faults, the fullest ring held [0-9]+ of 16$'
+expect 0 ibgda-put --seeds 8 --messages 4 --orderings sc --depth 64 --faults 'drop prob=0.01'
+says 'and of 3 shapes: .* held [0-9]+ of 64$'
+expect 0 ibgda-put --seeds 4 --messages 4 --orderings sc --json
+grep -qE '"covered": ?\{"shapes": ?2,' "$work/out" || fail "no covered: $(cat "$work/out")"

@@ -27,7 +27,9 @@ struct coverage {
 	const struct bf_fill_row *fill[BF_RECORD_TYPES], *size[BF_RECORD_TYPES]; /* of the type; NULL: none */
 	struct ring *rings;
 	uint32_t nrings, rings_cap;
+	struct ring full; /* size 0: none was used */
 	uint64_t threads, late, stale, faults;
+	bool faulty; /* some shape has a fault plan */
 	bool no_memory;
 };
 
@@ -117,64 +119,119 @@ static int write_records(struct bf_sink *s, const void *records, size_t len)
 	return 0;
 }
 
-/* The ring that was fullest, by share; NULL: none was used. */
-static const struct ring *fullest(const struct coverage *c)
+/* The ring that was fullest, by share. */
+static void keep_fullest(struct coverage *c)
 {
-	const struct ring *most = NULL;
-
 	for (uint32_t i = 0; i < c->nrings; i++) {
 		const struct ring *r = &c->rings[i];
 
-		if (r->size && r->used && (!most || r->used * most->size > most->used * r->size))
-			most = r;
+		if (r->size && r->used && (!c->full.size || r->used * c->full.size > c->full.used * r->size))
+			c->full = *r;
 	}
-	return most;
 }
 
-static int run(struct coverage *c, const struct bf_search *s, const struct bf_family *f, void *w,
-	       struct bf_rules *rules, struct bf_error *err)
+static int run_orders(struct coverage *c, const struct bf_search *s, const struct bf_family *f, void *w,
+		      struct bf_rules *rules, struct bf_error *err)
 {
 	struct bf_sink_tee tee;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < s->norders && !rc; i++) {
 		memset(c->type, 0, sizeof(c->type));
+		c->nrings = 0; /* queues of another machine */
 		bf_member_set(w, f->search.ordering.offset, f->search.ordering.size, s->orders[i]);
 		/* One stream for the rules: the last and weakest ordering. */
-		bf_sink_tee_init(&tee, &c->sink, bf_rules_sink(rules));
-		rc = bf_family_again(f, w, BF_CLASS_ALL, i + 1 == s->norders ? &tee.sink : &c->sink, err);
+		if (rules && i + 1 == s->norders)
+			bf_sink_tee_init(&tee, &c->sink, bf_rules_sink(rules));
+		rc = bf_family_again(f, w, BF_CLASS_ALL, rules && i + 1 == s->norders ? &tee.sink : &c->sink, err);
+		keep_fullest(c);
+	}
+	return rc;
+}
+
+static int run(struct coverage *c, const struct bf_search *s, const struct bf_family *f, const void *w, void *mine,
+	       struct bf_rules *rules, struct bf_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i <= s->nshapes && !rc; i++) {
+		const void *const shape = i ? s->shapes[i - 1] : w;
+
+		c->faulty |= bf_family_faults(f, shape) != NULL;
+		memcpy(mine, shape, f->search.choice_bytes);
+		rc = run_orders(c, s, f, mine, i ? NULL : rules, err);
 	}
 	return rc ? rc : bf_rules_finish(rules, true);
 }
 
-static void tell(const struct coverage *c, const struct bf_family *f, const void *w, const struct bf_search *s,
-		 const struct bf_rules *rules)
+/* What did not happen. */
+static uint32_t not_covered(const struct coverage *c, const char *out[4])
 {
-	const struct ring *full = fullest(c);
-	const struct bf_found *could = bf_rules_root(rules);
+	uint32_t n = 0;
 
-	printf("in one more run of each ordering: %" PRIu64 " threads started, %" PRIu64 " late stores, %" PRIu64
-	       " stale loads, ",
-	       c->threads / (s->norders ? s->norders : 1), c->late, c->stale);
-	if (full)
-		printf("the fullest ring held %" PRIu64 " of %" PRIu64 "\n", full->used, full->size);
+	if (c->full.size && c->full.used * 8 < c->full.size * 7 && c->full.used + 1 < c->full.size)
+		out[n++] = "no run filled a ring (a smaller one does)";
+	if (c->full.size && !c->faulty)
+		out[n++] = "nothing was lost or late on links (--faults)";
+	else if (c->full.size && !c->faults)
+		out[n++] = "no fault of the plan came up";
+	out[n++] = "other sizes and shapes than these";
+	return n;
+}
+
+static void tell_json(const struct coverage *c, const struct bf_search *s, const struct bf_found *could,
+		      struct bf_json *j)
+{
+	const char * not [4];
+	const uint32_t n = not_covered(c, not );
+
+	bf_json_open(j, "covered", '{');
+	bf_json_u64(j, "shapes", 1 + s->nshapes);
+	bf_json_u64(j, "threads", c->threads);
+	bf_json_u64(j, "late_stores", c->late);
+	bf_json_u64(j, "stale_loads", c->stale);
+	bf_json_u64(j, "faults", c->faults);
+	bf_json_u64(j, "ring_used", c->full.used);
+	bf_json_u64(j, "ring_size", c->full.size);
+	bf_json_open(j, "not", '[');
+	for (uint32_t i = 0; i < n; i++)
+		bf_json_text(j, NULL, not [i]);
+	bf_json_close(j, ']');
+	if (could) {
+		bf_json_text(j, "luck", could->rule->id);
+		bf_json_text(j, "luck_text", could->text);
+	}
+	bf_json_close(j, '}');
+}
+
+static void tell(const struct coverage *c, const struct bf_search *s, const struct bf_found *could)
+{
+	const char * not [4];
+	const uint32_t n = not_covered(c, not );
+
+	printf("in one more run of each ordering");
+	if (s->nshapes)
+		printf(" and of %u shapes", s->nshapes + 1);
+	printf(": %" PRIu64 " threads started, %" PRIu64 " late stores, %" PRIu64 " stale loads, ", c->threads, c->late,
+	       c->stale);
+	if (c->faulty)
+		printf("%" PRIu64 " faults, ", c->faults);
+	if (c->full.size)
+		printf("the fullest ring held %" PRIu64 " of %" PRIu64 "\n", c->full.used, c->full.size);
 	else
 		printf("no ring was used\n");
-	printf("not covered:");
-	if (full && full->used * 8 < full->size * 7)
-		printf(" no run filled a ring (a smaller one does);");
-	if (full && !bf_family_faults(f, w))
-		printf(" nothing was lost or late on links (--faults);");
-	else if (full && !c->faults)
-		printf(" no fault of the plan came up;");
-	printf(" other sizes and shapes than these\n");
+	printf("not covered: ");
+	for (uint32_t i = 0; i < n; i++)
+		printf("%s%s", i ? "; " : "", not [i]);
+	printf("\n");
 	if (could) {
 		printf("good by luck: %s\n  ", could->rule->id);
 		bf_cli_wrap(stdout, could->text, 2, 2);
 	}
 }
 
-int bf_coverage_print(const struct bf_family *f, const struct bf_search *s, const void *w, struct bf_error *err)
+int bf_coverage_tell(const struct bf_family *f, const struct bf_search *s, const void *w, struct bf_json *j,
+		     struct bf_error *err)
 {
 	const struct bf_rules_opts opts = { .families = "order" };
 	struct coverage *c = calloc(1, sizeof(*c));
@@ -186,13 +243,14 @@ int bf_coverage_print(const struct bf_family *f, const struct bf_search *s, cons
 		c->sink = (struct bf_sink){ .declare_type = declare_type,
 					    .declare_actor = bf_sink_ignore_actor,
 					    .write = write_records };
-		memcpy(mine, w, f->search.choice_bytes);
-		rc = run(c, s, f, mine, rules, err);
+		rc = run(c, s, f, w, mine, rules, err);
 	}
 	if (!rc && c->no_memory)
 		rc = bf_fail(err, -ENOMEM, "no memory for records");
-	if (!rc)
-		tell(c, f, w, s, rules);
+	if (!rc && j)
+		tell_json(c, s, bf_rules_root(rules), j);
+	else if (!rc)
+		tell(c, s, bf_rules_root(rules));
 	bf_rules_destroy(rules);
 	if (c)
 		free(c->rings);

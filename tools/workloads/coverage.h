@@ -5,11 +5,14 @@
 #include "drivers/trial/search.h"
 #include "tools/workloads/family.h"
 
+struct bf_json;
+
 /*
- * Runs `w` once more under each ordering of the search, with records, and prints what happened in these runs, what did
- * not, and what could have gone wrong in another order (rules of the family "order"). 0, or a negative errno with `err`
- * set.
+ * Runs `w` and the other shapes of the search once more under each of its orderings, with records, and tells what
+ * happened in these runs, what did not, and what could have gone wrong in another order (rules of the family "order",
+ * of `w`): as text, or with `j` as the member "covered" of its open object. 0, or a negative errno with `err` set.
  */
-int bf_coverage_print(const struct bf_family *f, const struct bf_search *s, const void *w, struct bf_error *err);
+int bf_coverage_tell(const struct bf_family *f, const struct bf_search *s, const void *w, struct bf_json *j,
+		     struct bf_error *err);
 
 #endif

@@ -137,20 +137,26 @@ static void print_json(const struct outcome *o)
 	bf_json_end(&j);
 }
 
-static void print_none(const struct bf_args *args, const char *name, uint64_t runs)
+static int print_none(const struct bf_args *args, const struct outcome *o, const struct bf_search *s, const void *w)
 {
+	struct bf_error err = { 0 };
 	struct bf_json j;
+	int rc;
 
-	if (!bf_arg_json(args)) {
-		printf("no failure in %" PRIu64 " runs of %s\n", runs, name);
-		return;
+	if (bf_arg_json(args)) {
+		bf_json_begin(&j, stdout);
+		bf_json_open(&j, NULL, '{');
+		bf_json_bool(&j, "found", false);
+		bf_json_u64(&j, "runs", o->runs);
+	} else {
+		printf("no failure in %" PRIu64 " runs of %s\n", o->runs, bf_family_work(o->f, w)->name);
 	}
-	bf_json_begin(&j, stdout);
-	bf_json_open(&j, NULL, '{');
-	bf_json_bool(&j, "found", false);
-	bf_json_u64(&j, "runs", runs);
-	bf_json_close(&j, '}');
-	bf_json_end(&j);
+	rc = bf_coverage_tell(o->f, s, w, bf_arg_json(args) ? &j : NULL, &err);
+	if (bf_arg_json(args)) {
+		bf_json_close(&j, '}');
+		bf_json_end(&j);
+	}
+	return rc ? bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text) : BF_EXIT_GOOD;
 }
 
 static int shrink_and_report(const struct bf_args *args, struct bf_search *s, struct outcome *o, uint64_t first_seed)
@@ -178,6 +184,61 @@ static void show_progress(void *owner, uint64_t done, uint64_t total)
 	bf_progress_update(owner, done, total);
 }
 
+/* ---- other shapes ---- */
+
+#define SHAPES 8u
+
+struct shapes {
+	void *w[SHAPES];
+	const void *list[SHAPES];
+	uint32_t n;
+};
+
+/* False: the user has said what it is to be. */
+static bool set_one(const struct bf_args *args, const struct bf_family *f, const struct bf_shape *s, void *w)
+{
+	const struct bf_opt *o = f->options;
+
+	if (bf_arg_given(args, s->option))
+		return false;
+	if (s->text) {
+		memcpy((char *)w + f->faults.offset, &s->text, sizeof(s->text)); /* static: w does not own it */
+		return true;
+	}
+	while (o->name && strcmp(o->name, s->option) != 0)
+		o++;
+	if (o->name)
+		bf_member_set(w, o->offset, o->size, s->value);
+	return o->name != NULL;
+}
+
+/* Whether such a workload runs at all. */
+static bool runs(const struct bf_family *f, const void *w)
+{
+	struct bf_error err = { 0 };
+
+	return (!f->search.check || f->search.check(w, &err) == 0) && bf_family_again(f, w, 0, NULL, &err) == 0;
+}
+
+static void make_shapes(const struct bf_args *args, const struct bf_family *f, const void *w, struct shapes *out)
+{
+	for (const struct bf_shape *const *s = f->shapes; s && *s && out->n < SHAPES; s++) {
+		void *one = malloc(f->search.choice_bytes);
+		bool other = one != NULL;
+
+		if (one)
+			memcpy(one, w, f->search.choice_bytes);
+		for (const struct bf_shape *part = *s; other && part->option; part++)
+			other = set_one(args, f, part, one);
+		if (other && runs(f, one)) {
+			out->list[out->n] = one;
+			out->w[out->n++] = one;
+		} else {
+			free(one);
+		}
+	}
+}
+
 static int search_and_report(const struct bf_args *args, struct bf_search *s, struct outcome *o, const void *w)
 {
 	struct bf_progress progress;
@@ -191,12 +252,8 @@ static int search_and_report(const struct bf_args *args, struct bf_search *s, st
 	bf_progress_end(&progress);
 	if (rc < 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	if (rc == 0) {
-		print_none(args, bf_family_work(o->f, w)->name, o->runs);
-		if (!bf_arg_json(args) && bf_coverage_print(o->f, s, w, &err))
-			return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-		return BF_EXIT_GOOD;
-	}
+	if (rc == 0)
+		return print_none(args, o, s, w);
 	return shrink_and_report(args, s, o, seed_of(o, w));
 }
 
@@ -204,6 +261,7 @@ int bf_explore(const struct bf_args *args, const struct bf_family *f, const void
 {
 	struct bf_search s = { .family = &f->search, .seeds = bf_arg_u64(args, "seeds") };
 	struct outcome o = { .f = f, .backend = backend };
+	struct shapes shapes = { .n = 0 };
 	struct bf_error err = { 0 };
 	int code;
 
@@ -221,10 +279,16 @@ int bf_explore(const struct bf_args *args, const struct bf_family *f, const void
 	o.first = malloc(f->search.choice_bytes);
 	o.small = malloc(f->search.choice_bytes);
 	o.result = calloc(1, f->search.result_bytes);
+	if (s.seeds >= 4)
+		make_shapes(args, f, w, &shapes);
+	s.shapes = shapes.list;
+	s.nshapes = s.seeds / 4 < shapes.n ? (uint32_t)(s.seeds / 4) : shapes.n;
 	if (o.first && o.small && o.result)
 		code = search_and_report(args, &s, &o, w);
 	else
 		code = bf_cli_error(args, BF_EXIT_USAGE, "no memory for a search");
+	while (shapes.n)
+		free(shapes.w[--shapes.n]);
 	free(o.first);
 	free(o.small);
 	free(o.result);

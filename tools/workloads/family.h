@@ -27,6 +27,13 @@ struct bf_work {
 	const char *name, *summary; /* "ring-copy" */
 };
 
+/* Another value of an option. */
+struct bf_shape {
+	const char *option; /* "depth" */
+	uint64_t value;
+	const char *text; /* of "faults", in place of a number */
+};
+
 /* What `belfry run` or `belfry explore` says of a family; a NULL summary: the command does not have it. */
 struct bf_family_help {
 	const char *summary;
@@ -49,6 +56,11 @@ struct bf_family {
 	const struct bf_opt *options; /* of both commands; --trace, --list and those of all families are added */
 	const struct bf_words *words; /* ends with a NULL option; NULL: no such options */
 	struct bf_family_help run, explore;
+	/*
+	 * Other shapes, which some seeds of a search have: rings that are near full, more blocks, losses. Each a list
+	 * that ends with a NULL option; the list of them ends with NULL. An option that the user gives stays as it is.
+	 */
+	const struct bf_shape *const *shapes;
 	/* Pairs of an option and its value: a size that `belfry fences` can search to its end; NULL: the defaults. */
 	const char *const *small;
 	bool ranks;      /* PEs may be spread over processes */

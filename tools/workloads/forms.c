@@ -287,9 +287,16 @@ static void write_explore(FILE *out, const struct bf_family *f)
 	write_parts(out, f);
 	fputs("seed). Prints what went wrong according to the records and the command that repeats it, and with\n"
 	      "--trace writes its trace.\n"
-	      "\n"
-	      "The result does not depend on --jobs.\n",
+	      "\n",
 	      out);
+	if (f->shapes)
+		fputs(
+		    "Every fourth seed has another shape in turn, unless the options below that it sets are given: "
+		    "rings\n"
+		    "that are near full, delays and losses, more threads. If no run fails, it says what was covered.\n"
+		    "\n",
+		    out);
+	fputs("The result does not depend on --jobs.\n", out);
 	if (f->explore.details)
 		fprintf(out, "\n%s\n", f->explore.details);
 }

@@ -352,12 +352,20 @@ static const struct bf_search_part parts[] = {
 	PART(shape.bytes, 8),    PART(contexts, 1),
 };
 
+static const struct bf_shape full_ring[] = { { "depth", 4, NULL },
+					     { "faults", 0, "delay prob=0.3 delay=20us" },
+					     { .option = NULL } };
+static const struct bf_shape lossy[] = { { "faults", 0, "drop prob=0.01; delay prob=0.05 delay=3us" },
+					 { .option = NULL } };
+static const struct bf_shape wide[] = { { "blocks", 3, NULL }, { .option = NULL } };
+static const struct bf_shape *const shapes[] = { full_ring, lossy, wide, NULL };
 static const char *const small[] = { "messages", "1", NULL };
 
 const struct bf_family bf_gin_family = {
 	BF_FAMILY_STRUCTS(struct choices, struct outcome),
 	BF_FAMILY_CHOOSER(struct choices),
 	.prefix = "gin-",
+	.shapes = shapes,
 	.small = small,
 	.works = works,
 	.options = options,

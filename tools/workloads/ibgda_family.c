@@ -438,12 +438,22 @@ static const struct bf_opt run_options[] = {
 /* Some mistakes show only between threads that see different caches. */
 static const char *const explore_initial[] = { "blocks", "2", "warps", "2", "qp-choice", "first", NULL };
 
+static const struct bf_shape full_ring[] = {
+	{ "depth", 16, NULL }, { "batch", 4, NULL }, { "faults", 0, "delay prob=0.3 delay=20us" }, { .option = NULL }
+};
+static const struct bf_shape lossy[] = { { "faults", 0, "drop prob=0.01; delay prob=0.05 delay=3us" },
+					 { "ack-timeout", 4, NULL },
+					 { .option = NULL } };
+static const struct bf_shape wide[] = { { "blocks", 4, NULL }, { "warps", 1, NULL }, { .option = NULL } };
+static const struct bf_shape crowded[] = { { "batch", 1, NULL }, { "warps", 4, NULL }, { .option = NULL } };
+static const struct bf_shape *const shapes[] = { crowded, full_ring, lossy, wide, NULL };
 static const char *const small[] = { "messages", "1", "blocks", "2", "warps", "1", "qp-choice", "first", NULL };
 
 const struct bf_family bf_ibgda_family = {
 	BF_FAMILY_STRUCTS(struct bf_workload, struct bf_run_result),
 	BF_FAMILY_CHOOSER(struct bf_workload),
 	.prefix = "ibgda-",
+	.shapes = shapes,
 	.small = small,
 	.works = works,
 	.options = options,

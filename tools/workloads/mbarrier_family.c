@@ -251,12 +251,15 @@ static const struct bf_opt run_options[] = {
 	{ .name = NULL },
 };
 
+static const struct bf_shape full_ring[] = { { "stages", 1, NULL }, { .option = NULL } };
+static const struct bf_shape *const shapes[] = { full_ring, NULL };
 static const char *const small[] = { "stages", "1", "warps", "1", "bytes", "128", "iterations", "2", NULL };
 
 const struct bf_family bf_mbar_family = {
 	BF_FAMILY_STRUCTS(struct bf_mbar_workload, struct bf_mbar_result),
 	BF_FAMILY_CHOOSER(struct bf_mbar_workload),
 	.prefix = "mbarrier-",
+	.shapes = shapes,
 	.small = small,
 	.works = works,
 	.options = options,

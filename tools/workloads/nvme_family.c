@@ -405,12 +405,16 @@ static const struct bf_opt run_options[] = {
 	{ .name = NULL },
 };
 
+static const struct bf_shape full_ring[] = { { "depth", 2, NULL }, { "batch", 2, NULL }, { .option = NULL } };
+static const struct bf_shape wide[] = { { "threads", 2, NULL }, { .option = NULL } };
+static const struct bf_shape *const shapes[] = { full_ring, wide, NULL };
 static const char *const small[] = { "commands", "1", "delays", "1", NULL };
 
 const struct bf_family bf_nvme_work_family = {
 	BF_FAMILY_STRUCTS(struct bf_nvme_workload, struct bf_nvme_work_run_result),
 	BF_FAMILY_CHOOSER(struct bf_nvme_workload),
 	.prefix = "nvme-",
+	.shapes = shapes,
 	.small = small,
 	.works = works,
 	.options = options,

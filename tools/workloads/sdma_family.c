@@ -354,12 +354,16 @@ static const struct bf_opt run_options[] = {
 	{ .name = NULL },
 };
 
+static const struct bf_shape full_ring[] = { { "ring", 1024, NULL }, { .option = NULL } };
+static const struct bf_shape wide[] = { { "producers", 2, NULL }, { .option = NULL } };
+static const struct bf_shape *const shapes[] = { full_ring, wide, NULL };
 static const char *const small[] = { "commands", "1", NULL };
 
 const struct bf_family bf_sdma_work_family = {
 	BF_FAMILY_STRUCTS(struct bf_sdma_workload, struct bf_sdma_work_result),
 	BF_FAMILY_CHOOSER(struct bf_sdma_workload),
 	.prefix = "sdma-",
+	.shapes = shapes,
 	.small = small,
 	.works = bf_sdma_work_works,
 	.options = options,
