@@ -88,6 +88,7 @@ static void general(const struct bf_mlx5 *dev, uint8_t *cap)
 	BF_MLX5_SET(cap, BF_CAP_CD, p->traits.core_direct);
 	BF_MLX5_SET(cap, BF_CAP_OOO_RW_RC, p->traits.ooo_rw);
 	BF_MLX5_SET(cap, BF_CAP_OOO_ALL_RC, p->traits.ooo_all);
+	BF_MLX5_SET(cap, BF_CAP_PG, dev->paging);
 	if (dev->infiniband)
 		infiniband(cap);
 	if (!p->dct_contexts)
@@ -145,6 +146,10 @@ uint8_t bf_mlx5_cmd_query_hca_cap(struct bf_mlx5_mail *m)
 		general_2(m->dev, cap);
 	else if (type == BF_HCA_CAP_ROCE && !m->dev->infiniband)
 		roce(cap);
+	else if (type == BF_HCA_CAP_ODP)
+		bf_mlx5_paging_caps(m->dev, cap);
+	else if (type == BF_HCA_CAP_MEMIC)
+		bf_mlx5_memic_caps(m->dev, cap);
 	memcpy(m->out + BF_HCA_CAP, cap, room < sizeof(cap) ? room : sizeof(cap));
 	return BF_MLX5_CMD_OK;
 }

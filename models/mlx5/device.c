@@ -176,6 +176,8 @@ static int attach(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 		return status;
 	for (uint32_t i = 0; i < dev->port_count && !status; i++)
 		status = attach_port(dev, opts, i);
+	if (!status)
+		status = bf_mlx5_memic_open(dev, opts);
 	dev->space = opts->space;
 	dev->uar_count = opts->uar_pages ? opts->uar_pages : UAR_PAGES;
 	return status;
@@ -233,6 +235,7 @@ int bf_mlx5_create(struct bf_sim *sim, const struct bf_mlx5_opts *opts, struct b
 	dev->irq_owner = opts->irq_owner;
 	dev->profile = *profile;
 	dev->infiniband = opts->infiniband;
+	dev->paging = opts->paging;
 	dev->uar_free = opts->first_uar;
 	dev->port_count = opts->ports ? opts->ports : 1;
 	snprintf(dev->name, sizeof(dev->name), "%s", opts->name);
@@ -318,6 +321,7 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	if (dev->dma.rings)
 		bf_dma_port_fini(&dev->dma);
 	free_objects(dev);
+	bf_mlx5_memic_close(dev);
 	bf_mlx5_groups_forget(dev, NULL);
 	bf_mlx5_sq_copies_fini(dev);
 	bf_mlx5_table_fini(&dev->qps);

@@ -43,6 +43,7 @@ struct bf_mlx5_uar {
 	C(events)      /* event queue entries written */                                                               \
 	C(events_lost) /* those that a full or broken queue did not take */                                            \
 	C(interrupts)                                                                                                  \
+	C(page_faults)   /* of keys whose pages come on demand */                                                      \
 	C(dc_connects)   /* connections that DC initiators chose */                                                    \
 	C(dc_cnaks_sent) /* refusals by DC targets */                                                                  \
 	C(dct_evictions) /* responder contexts that another initiator got */
@@ -77,6 +78,16 @@ struct bf_mlx5 {
 	struct bf_mlx5_table reserved;     /* blocks of QPNs that no queue pair gets */
 	struct bf_mlx5_table xrcds;        /* numbers alone */
 	uint32_t no_record_qps;            /* queue pairs without a doorbell record */
+	struct bf_region *memic;           /* device memory; NULL: none */
+	struct bf_ioas *memic_ioas;
+	uint64_t memic_pages; /* a bit for each page that is given out */
+	bool paging;          /* bf_mlx5_opts */
+	struct {
+		uint64_t va, len;
+		uint32_t key;
+	} absent; /* what the last key check missed: after BF_MLX5_KEY_ABSENT */
+	struct bf_mlx5_page_fault *page_faults;
+	uint32_t page_fault_token;
 	struct bf_mlx5_table qps, cqs, mkeys, pds, umems, dcts, eqs, srqs;
 	uint32_t dc_sessions; /* last one given out: later ones are newer, also after a DCI was reset */
 	uint32_t entries;     /* of translations: pages and pieces that keys and UMEMs keep, at most BF_MLX5_ENTRIES */
@@ -94,6 +105,29 @@ struct bf_mlx5 {
 };
 
 struct bf_mlx5_mail;
+
+/* memic.c */
+int bf_mlx5_memic_open(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts); /* 0 or a negative errno */
+void bf_mlx5_memic_close(struct bf_mlx5 *dev);
+void bf_mlx5_memic_caps(const struct bf_mlx5 *dev, uint8_t *cap);
+uint8_t bf_mlx5_cmd_alloc_memic(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_dealloc_memic(struct bf_mlx5_mail *m);
+/* `k`, whose start and length are filled in, becomes one of device memory. A command status. */
+uint8_t bf_mlx5_memic_key(struct bf_mlx5 *dev, struct bf_mlx5_mkey *k);
+
+/* paging.c */
+void bf_mlx5_paging_caps(const struct bf_mlx5 *dev, uint8_t *cap);
+struct bf_mlx5_paging *bf_mlx5_paging_new(void); /* of a key whose pages are all absent; NULL: no memory */
+void bf_mlx5_paging_free(struct bf_mlx5_paging *p);
+bool bf_mlx5_pages_there(const struct bf_mlx5_paging *p, uint64_t va, uint64_t len);
+/*
+ * A key check of the queue pair has found dev->absent. True: the request waits, and asks again (a requester when its
+ * queue runs, a responder when its peer repeats). False: it fails, since nobody has the page.
+ */
+bool bf_mlx5_page_fault(struct bf_mlx5_qp *qp, enum bf_rdma_side side);
+void bf_mlx5_page_faults_forget(struct bf_mlx5_qp *qp);
+void bf_mlx5_page_fault_fail(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s);
+uint8_t bf_mlx5_cmd_page_fault_resume(struct bf_mlx5_mail *m);
 
 /* stats.c */
 int bf_mlx5_stats_open(struct bf_mlx5 *dev); /* 0 or -ENOMEM */
@@ -298,6 +332,7 @@ void bf_mlx5_event_number(struct bf_mlx5 *dev, enum bf_mlx5_event type, uint32_t
 /* A request was refused for good without a receive WQE that could tell why. */
 void bf_mlx5_event_refused(struct bf_mlx5_qp *qp, uint8_t nak);
 void bf_mlx5_event_port(struct bf_mlx5_port *port, bool up);
+void bf_mlx5_event_page_fault(struct bf_mlx5 *dev, uint32_t key, uint64_t va, uint64_t len, uint32_t token);
 bool bf_mlx5_event_wanted(const struct bf_mlx5 *dev, enum bf_mlx5_event type);
 void bf_mlx5_event_cmd(struct bf_mlx5 *dev, uint32_t entries); /* of the command queue: they are done */
 /* The doorbell `word`: consumer index of an event queue, which is armed or not. */
@@ -329,8 +364,11 @@ struct bf_mlx5_err bf_mlx5_local_fault(enum bf_mlx5_key_fault f);
 struct bf_mlx5_xlat *bf_mlx5_xlat_new(struct bf_mlx5 *dev, uint32_t count); /* NULL: no memory, or no more entries */
 void bf_mlx5_xlat_free(struct bf_mlx5 *dev, struct bf_mlx5_xlat *x);
 /* The other keys that bytes of a key lie in allow the access as well. */
-enum bf_mlx5_key_fault bf_mlx5_map_check(const struct bf_mlx5 *dev, const struct bf_mlx5_mkey *k, uint64_t va,
-					 uint64_t len, uint32_t access);
+/* Are they there, of a key whose pages come on demand? If not, dev->absent says which. */
+enum bf_mlx5_key_fault bf_mlx5_pages_check(struct bf_mlx5 *dev, const struct bf_mlx5_mkey *k, uint64_t va,
+					   uint64_t len);
+enum bf_mlx5_key_fault bf_mlx5_map_check(struct bf_mlx5 *dev, const struct bf_mlx5_mkey *k, uint64_t va, uint64_t len,
+					 uint32_t access);
 /* The IOVA of address `va` of a key that was checked; `*len` becomes how many bytes follow there, at least 1. */
 uint64_t bf_mlx5_map(const struct bf_mlx5 *dev, uint32_t key, uint64_t va, uint32_t access, uint32_t *len);
 /* Writes to addresses of a key that was checked. 0 or -EFAULT. */

@@ -163,6 +163,23 @@ void bf_mlx5_event_port(struct bf_mlx5_port *port, bool up)
 	put(eq, &e, number);
 }
 
+/* The memory scheme: the event names the key and the addresses, whatever wanted them. */
+void bf_mlx5_event_page_fault(struct bf_mlx5 *dev, uint32_t key, uint64_t va, uint64_t len, uint32_t token)
+{
+	struct bf_mlx5_eq *eq = listener(dev, BF_MLX5_EVENT_PAGE_FAULT);
+	struct bf_mlx5_eqe e = { .type = BF_MLX5_EVENT_PAGE_FAULT, .sub_type = BF_EQE_PAGE_FAULT_MEMORY };
+	const uint64_t pages = ((va + len - 1) / BF_PAGE) - va / BF_PAGE + 1;
+
+	if (!eq)
+		return;
+	e.data[0] = BF_EQE_PAGE_FAULT_LAST;
+	bf_put_be32(e.data + BF_EQE_PAGE_FAULT_TOKEN, token);
+	bf_put_be32(e.data + BF_EQE_PAGE_FAULT_PAGES, (uint32_t)(pages < 0xfffff ? pages : 0xfffff) << 12);
+	bf_put_be32(e.data + BF_EQE_PAGE_FAULT_MKEY, key);
+	bf_put_be64(e.data + BF_EQE_PAGE_FAULT_VA, va);
+	put(eq, &e, key);
+}
+
 bool bf_mlx5_event_wanted(const struct bf_mlx5 *dev, enum bf_mlx5_event type)
 {
 	return listener(dev, type) != NULL;

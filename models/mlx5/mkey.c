@@ -27,6 +27,16 @@ enum bf_mlx5_key_fault bf_mlx5_mkey_allows(const struct bf_mlx5 *dev, uint32_t p
 	return BF_MLX5_KEY_OK;
 }
 
+enum bf_mlx5_key_fault bf_mlx5_pages_check(struct bf_mlx5 *dev, const struct bf_mlx5_mkey *k, uint64_t va, uint64_t len)
+{
+	if (BF_LIKELY(bf_mlx5_pages_there(k->paging, va, len)))
+		return BF_MLX5_KEY_OK;
+	dev->absent.va = va;
+	dev->absent.len = len;
+	dev->absent.key = k->index << 8 | k->variant;
+	return BF_MLX5_KEY_ABSENT;
+}
+
 enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, uint64_t va, uint64_t len,
 					  uint32_t access, uint16_t index, const struct bf_mlx5_mkey **out)
 {
@@ -35,9 +45,11 @@ enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, u
 
 	if (BF_UNLIKELY(!f && k->xlat))
 		f = bf_mlx5_map_check(qp->dev, k, va, len, access);
+	else if (BF_UNLIKELY(!f && k->paging))
+		f = bf_mlx5_pages_check(qp->dev, k, va, len);
 	if (out)
 		*out = k;
-	if (BF_UNLIKELY(f) && bf_probe(qp->dev->sim, BF_CLASS_FAULT)) {
+	if (BF_UNLIKELY(f && f != BF_MLX5_KEY_ABSENT) && bf_probe(qp->dev->sim, BF_CLASS_FAULT)) {
 		struct bf_rec_mkey_error rec = {
 			.va = va,
 			.start = k ? k->start : 0,
@@ -78,6 +90,7 @@ uint32_t bf_mlx5_mkc_access(const uint8_t *mkc)
 void bf_mlx5_mkey_free(struct bf_mlx5 *dev, struct bf_mlx5_mkey *k)
 {
 	bf_mlx5_xlat_free(dev, k->xlat);
+	bf_mlx5_paging_free(k->paging);
 	bf_pool_give(dev->sim, k, sizeof(*k));
 }
 
@@ -155,8 +168,14 @@ static uint8_t take_translation(const struct bf_mlx5_mail *m, struct bf_mlx5_mke
 	uint32_t n = m->in_len >= BF_CREATE_MKEY_XLT ? BF_MLX5_GET(m->in, BF_CREATE_MKEY_XLT_ACTUAL) : 0;
 	uint64_t pages;
 
+	if ((mode | BF_MLX5_GET(mkc, BF_MKC_ACCESS_MODE_HIGH) << 2) == BF_MKC_ACCESS_MEMIC && !n)
+		return bf_mlx5_memic_key(m->dev, k);
 	if (mode > BF_MKC_ACCESS_KLM || BF_MLX5_GET(mkc, BF_MKC_ACCESS_MODE_HIGH) || BF_MLX5_GET(mkc, BF_MKC_BSF_EN))
 		return BF_MLX5_CMD_BAD_PARAM; /* signatures and other translations are not modelled */
+	if (m->dev->paging && BF_MLX5_GET(m->in, BF_CREATE_MKEY_PG_ACCESS) && mode == BF_MKC_ACCESS_MTT && !n) {
+		k->paging = bf_mlx5_paging_new();
+		return k->paging ? BF_MLX5_CMD_OK : BF_MLX5_CMD_NO_RES;
+	}
 	if (BF_MLX5_GET(m->in, BF_CREATE_MKEY_UMEM_VALID))
 		return mode == BF_MKC_ACCESS_MTT ? take_umem(m, k) : BF_MLX5_CMD_BAD_PARAM;
 	if (n > (m->in_len - BF_CREATE_MKEY_XLT) / 16 && n)

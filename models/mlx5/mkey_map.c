@@ -69,7 +69,7 @@ static bool step(const struct bf_mlx5_xlat *x, uint64_t at, uint32_t *key, uint6
 }
 
 static enum bf_mlx5_key_fault map(const struct bf_mlx5 *dev, const struct bf_mlx5_mkey *k, uint64_t va, uint32_t access,
-				  uint64_t *iova, uint32_t *len)
+				  uint64_t *iova, uint32_t *len, const struct bf_mlx5_mkey **last)
 {
 	for (uint32_t depth = 0; k->xlat; depth++) {
 		uint64_t at = va - k->start + k->xlat->offset;
@@ -85,6 +85,7 @@ static enum bf_mlx5_key_fault map(const struct bf_mlx5 *dev, const struct bf_mlx
 			return f;
 	}
 	*iova = va;
+	*last = k;
 	return BF_MLX5_KEY_OK;
 }
 
@@ -96,16 +97,19 @@ static uint32_t local(uint32_t access)
 	return access & writes ? BF_MLX5_ACCESS_LOCAL_WRITE : BF_MLX5_ACCESS_LOCAL_READ;
 }
 
-enum bf_mlx5_key_fault bf_mlx5_map_check(const struct bf_mlx5 *dev, const struct bf_mlx5_mkey *k, uint64_t va,
-					 uint64_t len, uint32_t access)
+enum bf_mlx5_key_fault bf_mlx5_map_check(struct bf_mlx5 *dev, const struct bf_mlx5_mkey *k, uint64_t va, uint64_t len,
+					 uint32_t access)
 {
 	enum bf_mlx5_key_fault f = BF_MLX5_KEY_OK;
+	const struct bf_mlx5_mkey *last;
 
 	while (len && !f) {
 		uint32_t run = len < UINT32_MAX ? (uint32_t)len : UINT32_MAX;
 		uint64_t iova;
 
-		f = map(dev, k, va, local(access), &iova, &run);
+		f = map(dev, k, va, local(access), &iova, &run, &last);
+		if (!f && last->paging)
+			f = bf_mlx5_pages_check(dev, last, iova, run);
 		va += run;
 		len -= run;
 	}
@@ -114,10 +118,10 @@ enum bf_mlx5_key_fault bf_mlx5_map_check(const struct bf_mlx5 *dev, const struct
 
 uint64_t bf_mlx5_map(const struct bf_mlx5 *dev, uint32_t key, uint64_t va, uint32_t access, uint32_t *len)
 {
-	const struct bf_mlx5_mkey *k = bf_mlx5_table_get(&dev->mkeys, key >> 8);
+	const struct bf_mlx5_mkey *k = bf_mlx5_table_get(&dev->mkeys, key >> 8), *last;
 	uint64_t iova;
 
-	if (!k || map(dev, k, va, local(access), &iova, len))
+	if (!k || map(dev, k, va, local(access), &iova, len, &last))
 		return NOWHERE;
 	return iova;
 }

@@ -26,6 +26,8 @@
 
 struct bf_mlx5; /* opaque */
 
+#define BF_MLX5_MEMIC_MAX (256u << 10)
+
 struct bf_mlx5_opts {
 	const char *name;                      /* "nic0" */
 	const struct bf_mlx5_profile *profile; /* NULL: bf_mlx5_cx7; copied */
@@ -47,6 +49,9 @@ struct bf_mlx5_opts {
 	void *irq_owner;
 	uint32_t first_qpn; /* queue pair numbers are first_qpn .. first_qpn + qpns - 1; 0: 0x100 and up */
 	uint32_t qpns;      /* 0: as many as the profile allows */
+	uint32_t memic;     /* bytes of device memory: whole pages, at most BF_MLX5_MEMIC_MAX; 0: none */
+	bool paging;        /* keys may be made whose pages are absent at first: paging on demand */
+	void *memic_bytes;  /* where they are, borrowed; NULL: in memory of its own */
 };
 
 /* Returns 0, -ENOMEM or -EINVAL with sim->error set. */
@@ -62,6 +67,16 @@ int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, s
 
 /* The MMIO region of UAR page `index` (from ALLOC_UAR); NULL when out of range. */
 struct bf_region *bf_mlx5_uar(struct bf_mlx5 *dev, uint32_t index);
+
+/* Device memory, which ALLOC_MEMIC deals out; addresses in that command are those of the region. NULL: there is none.
+ */
+struct bf_region *bf_mlx5_memic(struct bf_mlx5 *dev);
+
+/*
+ * Pages of a key that was made without them are there from now on: what a driver's UMR WQEs would say to the device.
+ * 0, -EINVAL (no such key) or -ENOMEM. A fault that waits for them is ended by PAGE_FAULT_RESUME.
+ */
+int bf_mlx5_pages_come(struct bf_mlx5 *dev, uint32_t key, uint64_t va, uint64_t len);
 
 /*
  * Ports. A queue pair names its port in the primary address path (0 in RST2INIT: port 1), a DC target in its context;

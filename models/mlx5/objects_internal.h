@@ -113,8 +113,9 @@ struct bf_mlx5_xlat {
 
 struct bf_mlx5_mkey {
 	uint64_t start, len;
-	struct bf_mlx5_xlat *xlat; /* NULL: addresses are IOVAs */
-	struct bf_mlx5_umem *umem; /* whose pages they are; NULL: nobody's */
+	struct bf_mlx5_xlat *xlat;     /* NULL: addresses are IOVAs */
+	struct bf_mlx5_umem *umem;     /* whose pages they are; NULL: nobody's */
+	struct bf_mlx5_paging *paging; /* which pages are there; NULL: all */
 	uint32_t index, pd, qpn;
 	uint32_t access; /* BF_MLX5_ACCESS_* */
 	uint8_t variant;

@@ -7,8 +7,10 @@
 /* QUERY_HCA_CAP: op_mod = type << 1 | 1 for the current values; capabilities at 0x10 (mlx5_ifc.h cmd_hca_cap). */
 #define BF_HCA_CAP 0x10
 #define BF_HCA_CAP_GENERAL 0u
+#define BF_HCA_CAP_ODP 2u
 #define BF_HCA_CAP_ATOMIC 3u
 #define BF_HCA_CAP_ROCE 4u
+#define BF_HCA_CAP_MEMIC 0xfu
 #define BF_HCA_CAP_GENERAL_2 0x20u
 #define BF_CAP_HAS_GENERAL_2 0x04, 0x80000000u
 #define BF_CAP_LOG_MAX_SRQ_SZ 0x10, 0xff000000u
@@ -44,6 +46,7 @@
 #define BF_CAP_CQ_OI 0x44, 0x80000000u
 #define BF_CAP_CQ_RESIZE 0x44, 0x40000000u
 #define BF_CAP_CQ_MODERATION 0x44, 0x20000000u
+#define BF_CAP_PG 0x44, 0x01000000u
 #define BF_CAP_BLOCK_LB_MC 0x44, 0x00800000u
 #define BF_CAP_CD 0x44, 0x00080000u /* core-direct: WAIT */
 #define BF_CAP_UD 0x44, 0x00000004u
@@ -79,6 +82,12 @@
 #define BF_ATOMIC_CAP_SIZE_QP 0x14, 0x0000ffffu /* a bit for each size in bytes, at its value */
 #define BF_ATOMIC_CAP_SIZE_DC 0x18, 0x0000ffffu
 #define BF_ATOMIC_CAP_LEN 0x1c
+/* Of paging on demand, for each service (mlx5_ifc.h odp_cap). */
+#define BF_ODP_CAP_RC 0x10, 0xfc000000u
+#define BF_ODP_CAP_UC 0x14, 0xfc000000u
+#define BF_ODP_CAP_UD 0x18, 0xfc000000u
+#define BF_ODP_SEND 0x20u /* then receive, WRITE, READ, atomics, shared receive queues */
+#define BF_ODP_ALL 0x3fu
 #define BF_ROCE_CAP_MAX_UDP_SPORT 0x18, 0xffff0000u
 #define BF_ROCE_CAP_MIN_UDP_SPORT 0x18, 0x0000ffffu
 #define BF_ROCE_CAP_TABLE_SIZE 0x1c, 0x0000ffffu

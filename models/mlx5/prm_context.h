@@ -287,6 +287,7 @@ enum bf_mlx5_qp_state {
  * drivers/common/mlx5/mlx5_devx_cmds.c mlx5_devx_cmd_mkey_create(); Linux drivers/infiniband/hw/mlx5/devx.c insists).
  */
 #define BF_CREATE_MKEY_MKC 0x10
+#define BF_CREATE_MKEY_PG_ACCESS 0x0c, 0x80000000u /* pages say whether they are there; without a list none is */
 #define BF_CREATE_MKEY_UMEM_VALID 0x0c, 0x40000000u
 #define BF_CREATE_MKEY_XLT_ACTUAL 0x60, 0xffffffffu /* octowords: two page addresses, or one KLM */
 #define BF_CREATE_MKEY_UMEM_ID 0x64, 0xffffffffu
@@ -299,6 +300,7 @@ enum bf_mlx5_qp_state {
 #define BF_MKC_ACCESS_PA 0u
 #define BF_MKC_ACCESS_MTT 1u
 #define BF_MKC_ACCESS_KLM 2u
+#define BF_MKC_ACCESS_MEMIC 5u /* with its high bits */
 #define BF_MKC_UMR_EN 0x00, 0x00008000u
 #define BF_MKC_RELAXED_WRITE 0x00, 0x00040000u
 #define BF_MKC_A 0x00, 0x00004000u

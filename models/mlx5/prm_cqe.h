@@ -112,6 +112,12 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_eqe) == 64, "EQE");
 #define BF_EQE_QUEUE_DCT 6u
 #define BF_EQE_PORT_DOWN 1u /* sub-types of PORT_CHANGE */
 #define BF_EQE_PORT_ACTIVE 4u
+#define BF_EQE_PAGE_FAULT_MEMORY 2u  /* sub-type of PAGE_FAULT: the event names the memory */
+#define BF_EQE_PAGE_FAULT_LAST 0x80u /* first byte */
+#define BF_EQE_PAGE_FAULT_TOKEN 8    /* be32 */
+#define BF_EQE_PAGE_FAULT_PAGES 12   /* be32, bits 31:12 */
+#define BF_EQE_PAGE_FAULT_MKEY 16    /* be32 */
+#define BF_EQE_PAGE_FAULT_VA 20      /* be64 */
 #define BF_MLX5_EQE_OWNER 0x01u
 
 enum bf_mlx5_event {
@@ -122,6 +128,7 @@ enum bf_mlx5_event {
 	BF_MLX5_EVENT_WQ_CATAS_ERROR = 0x05,
 	BF_MLX5_EVENT_PORT_CHANGE = 0x09,
 	BF_MLX5_EVENT_CMD = 0x0a, /* entries of the command queue are done */
+	BF_MLX5_EVENT_PAGE_FAULT = 0x0c,
 	BF_MLX5_EVENT_WQ_INVAL_REQ_ERROR = 0x10,
 	BF_MLX5_EVENT_WQ_ACCESS_ERROR = 0x11,
 	BF_MLX5_EVENT_SRQ_CATAS_ERROR = 0x12,

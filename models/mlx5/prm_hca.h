@@ -166,6 +166,29 @@ enum bf_mlx5_hca_op {
 #define BF_NODE_DESC_LEN 64
 #define BF_HOST_ENDIANNESS_LEN 16
 
+/* ALLOC_MEMIC, DEALLOC_MEMIC (mlx5_ifc.h): device memory. */
+#define BF_ALLOC_MEMIC_LOG_ALIGNMENT 0x0c, 0x000000ffu
+#define BF_ALLOC_MEMIC_RANGE 0x10 /* be64: where it may lie */
+#define BF_ALLOC_MEMIC_RANGE_BYTES 0x18, 0xffffffffu
+#define BF_ALLOC_MEMIC_BYTES 0x1c, 0xffffffffu
+#define BF_ALLOC_MEMIC_LEN 0x20
+#define BF_ALLOC_MEMIC_OUT_START 0x08 /* be64 */
+#define BF_DEALLOC_MEMIC_START 0x10   /* be64 */
+#define BF_DEALLOC_MEMIC_BYTES 0x18, 0xffffffffu
+#define BF_DEALLOC_MEMIC_LEN 0x20
+
+/* PAGE_FAULT_RESUME, of faults that the memory scheme told of (mlx5_ifc.h mem_page_fault_info). */
+#define BF_RESUME_ERROR 0x08, 0x80000000u
+#define BF_RESUME_TOKEN 0x0c, 0xffffffffu
+
+/* Capabilities of device memory (mlx5_ifc.h device_mem_cap). */
+#define BF_MEMIC_CAP_MEMIC 0x00, 0x80000000u
+#define BF_MEMIC_CAP_LOG_MIN 0x04, 0x001f0000u
+#define BF_MEMIC_CAP_LOG_ALIGNMENT 0x04, 0x000000ffu
+#define BF_MEMIC_CAP_START 0x08 /* be64 */
+#define BF_MEMIC_CAP_BYTES 0x10, 0xffffffffu
+#define BF_MEMIC_CAP_MAX 0x14, 0xffffffffu
+
 /* Capabilities that only the kernel's driver asks for (mlx5_ifc.h cmd_hca_cap). */
 #define BF_CAP_LOG_MAX_KLM 0x20, 0x0000003fu
 #define BF_CAP_VPORT_COUNTERS 0x30, 0x40000000u

@@ -104,6 +104,7 @@ void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, enum bf_mlx5_qp_cause cause)
 		qp->rdma.state = BF_MLX5_QPS_ERR;
 	bf_mlx5_srq_leave_line(qp);
 	bf_mlx5_wait_forget(qp);
+	bf_mlx5_page_faults_forget(qp);
 	bf_rdma_stop(&qp->rdma);
 	if (qp->dci)
 		bf_mlx5_dci_stream_error(qp);
@@ -124,6 +125,7 @@ void bf_mlx5_qp_reset(struct bf_mlx5_qp *qp)
 		bf_mlx5_special_close(qp);
 	bf_mlx5_srq_leave_line(qp);
 	bf_mlx5_wait_forget(qp);
+	bf_mlx5_page_faults_forget(qp);
 	bf_rdma_reset(&qp->rdma);
 	bf_sim_cancel(qp->dev->sim, &qp->bell_event);
 	qp->producer = qp->fetch_issued = qp->fetched = 0;

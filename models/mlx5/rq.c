@@ -120,6 +120,8 @@ enum bf_rdma_take bf_mlx5_rq_take(struct bf_mlx5_qp *qp)
 enum bf_rdma_cause bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data, uint32_t len)
 {
 	struct bf_mlx5_receive *rx = qp->receive;
+	const uint32_t at = rx->sge_at, done = rx->sge_done;
+	enum bf_mlx5_key_fault f = BF_MLX5_KEY_OK;
 
 	while (len && rx->sge_at < rx->nsge) {
 		const struct bf_mlx5_sge *sge = &rx->sge[rx->sge_at];
@@ -127,9 +129,14 @@ enum bf_rdma_cause bf_mlx5_rq_scatter(struct bf_mlx5_qp *qp, const uint8_t *data
 
 		n = n < len ? n : len;
 		if ((!rx->sge_done || qp->rdma.rx_keys != qp->dev->rdma.key_changes) &&
-		    bf_mlx5_mkey_check(qp, sge->lkey, sge->va, sge->len, BF_MLX5_ACCESS_LOCAL_WRITE, qp->rq_index,
-				       NULL))
-			return BF_RDMA_RECEIVE_KEY;
+		    (f = bf_mlx5_mkey_check(qp, sge->lkey, sge->va, sge->len, BF_MLX5_ACCESS_LOCAL_WRITE, qp->rq_index,
+					    NULL))) {
+			rx->sge_at = at; /* the packet comes again */
+			rx->sge_done = done;
+			return f != BF_MLX5_KEY_ABSENT                     ? BF_RDMA_RECEIVE_KEY
+			       : bf_mlx5_page_fault(qp, BF_RDMA_RESPONDER) ? BF_RDMA_NOT_YET
+									   : BF_RDMA_RECEIVE_ABSENT;
+		}
 		if (bf_mlx5_key_write(qp->dev, sge->lkey, sge->va + rx->sge_done, data, n))
 			return BF_RDMA_RECEIVE_WRITE;
 		data += n;

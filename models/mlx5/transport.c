@@ -32,6 +32,8 @@ static const struct bf_mlx5_err errs[BF_RDMA_CAUSES] = {
 	[BF_RDMA_RECEIVE_KEY] = { BF_MLX5_SYND_LOCAL_PROT, 0x32, 0x92 },
 	/* Responder: the buffer cannot be written; vendor code assumed from the requester's side. */
 	[BF_RDMA_RECEIVE_WRITE] = { BF_MLX5_SYND_LOCAL_ACCESS, 0x51, 0x01 },
+	/* No driver brought the page (vendor code: mlx5dv.h); where it does, the peer comes again. */
+	[BF_RDMA_RECEIVE_ABSENT] = { BF_MLX5_SYND_LOCAL_PROT, 0x93, 0x00 },
 	[BF_RDMA_INVALIDATE] = { BF_MLX5_SYND_LOCAL_ACCESS, 0x00, 0x00 },
 };
 
@@ -112,9 +114,13 @@ static bool check(struct bf_rdma_qp *qp, struct bf_rdma_send *s)
 	uint32_t access = s->flags & BF_RDMA_SEND_RDATOMIC ? BF_MLX5_ACCESS_LOCAL_WRITE : BF_MLX5_ACCESS_LOCAL_READ;
 	enum bf_mlx5_key_fault f = bf_mlx5_check_sges(bf_mlx5_qp_of(qp), send, access);
 
-	if (BF_UNLIKELY(f))
+	if (BF_LIKELY(!f))
+		return true;
+	if (f != BF_MLX5_KEY_ABSENT)
 		bf_mlx5_send_fail(bf_mlx5_qp_of(qp), send, bf_mlx5_local_fault(f), "local key");
-	return !f;
+	else if (!bf_mlx5_page_fault(bf_mlx5_qp_of(qp), BF_RDMA_REQUESTER))
+		bf_mlx5_page_fault_fail(bf_mlx5_qp_of(qp), send);
+	return false;
 }
 
 static void started(struct bf_rdma_qp *qp, const struct bf_rdma_send *s)
@@ -274,9 +280,14 @@ static int result(struct bf_rdma_qp *rdma, struct bf_rdma_send *s, uint64_t old)
 static bool remote(struct bf_rdma_qp *qp, uint32_t rkey, uint64_t va, uint64_t len, uint32_t access, uint8_t *memory)
 {
 	const struct bf_mlx5_mkey *k;
+	enum bf_mlx5_key_fault f = bf_mlx5_mkey_check(bf_mlx5_qp_of(qp), rkey, va, len, access, 0, &k);
 
-	if (BF_UNLIKELY(bf_mlx5_mkey_check(bf_mlx5_qp_of(qp), rkey, va, len, access, 0, &k)))
+	if (BF_UNLIKELY(f)) {
+		const bool wait = f == BF_MLX5_KEY_ABSENT && bf_mlx5_page_fault(bf_mlx5_qp_of(qp), BF_RDMA_RESPONDER);
+
+		*memory = wait ? BF_RDMA_MEMORY_ABSENT : 0;
 		return false;
+	}
 	*memory = (uint8_t)((k->relaxed || bf_mlx5_qp_of(qp)->ooo ? BF_RDMA_MEMORY_RELAXED : 0) |
 			    (k->xlat ? BF_RDMA_MEMORY_MAPPED : 0));
 	return true;

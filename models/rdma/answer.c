@@ -168,6 +168,15 @@ static struct bf_rdma_answer *new_answer(struct bf_rdma_qp *qp, const struct bf_
 	return a;
 }
 
+/* The key does not allow the access, or not yet. */
+static void refuse_key(struct bf_rdma_qp *qp, const struct bf_roce *r, uint8_t memory)
+{
+	if (memory & BF_RDMA_MEMORY_ABSENT)
+		bf_rdma_nak(qp, bf_rdma_rnr(qp), r->psn, r->opcode);
+	else
+		refuse(qp, r, BF_AETH_NAK_ACCESS, "remote key");
+}
+
 void bf_rdma_answer_read(struct bf_rdma_qp *qp, const struct bf_roce *r)
 {
 	struct bf_rdma_answer *a;
@@ -177,7 +186,7 @@ void bf_rdma_answer_read(struct bf_rdma_qp *qp, const struct bf_roce *r)
 	    answers_in_use(qp) >= qp->max_answers)
 		refuse(qp, r, BF_AETH_NAK_INV_REQ, "READ not allowed or too many");
 	else if (r->dma_len && !bf_rdma_allowed(qp, r->rkey, r->va, r->dma_len, BF_RDMA_ACCESS_REMOTE_READ, &memory))
-		refuse(qp, r, BF_AETH_NAK_ACCESS, "remote key");
+		refuse_key(qp, r, memory);
 	else if ((a = new_answer(qp, r, response_count(qp, r->dma_len)))) {
 		a->memory = memory;
 		bf_rdma_answer_run(qp);
@@ -327,7 +336,7 @@ void bf_rdma_answer_atomic(struct bf_rdma_qp *qp, const struct bf_roce *r)
 		return;
 	}
 	if (!bf_rdma_allowed(qp, r->rkey, r->va, size, BF_RDMA_ACCESS_ATOMIC, &memory)) {
-		refuse(qp, r, BF_AETH_NAK_ACCESS, "remote key");
+		refuse_key(qp, r, memory);
 		return;
 	}
 	x = bf_rdma_atomic_get(qp->dev);

@@ -120,6 +120,7 @@ struct bf_rdma_answer {
 /* What a key says of the memory behind it. */
 #define BF_RDMA_MEMORY_RELAXED 1u /* writes have the relaxed ordering attribute */
 #define BF_RDMA_MEMORY_MAPPED 2u  /* addresses are not I/O addresses: ops->map and ops->write are asked */
+#define BF_RDMA_MEMORY_ABSENT 4u  /* of an access that was not allowed: it will be, the requester may come again */
 
 /* Rights that a queue pair gives its peer, and that a request asks a key for. */
 #define BF_RDMA_ACCESS_REMOTE_READ 4u
@@ -240,8 +241,10 @@ enum bf_rdma_cause {
 	/* Responder. */
 	BF_RDMA_RECEIVE_SHORT, /* the receive has no room for the message */
 	BF_RDMA_RECEIVE_KEY,
-	BF_RDMA_RECEIVE_WRITE, /* the receive's buffer cannot be written */
-	BF_RDMA_INVALIDATE,    /* the key that the request names may not be invalidated */
+	BF_RDMA_RECEIVE_WRITE,  /* the receive's buffer cannot be written */
+	BF_RDMA_RECEIVE_ABSENT, /* the receive's buffer is paged out, and nobody brings it */
+	BF_RDMA_NOT_YET,        /* ops->place: memory is on its way, the requester is asked to come again */
+	BF_RDMA_INVALIDATE,     /* the key that the request names may not be invalidated */
 	BF_RDMA_CAUSES,
 };
 

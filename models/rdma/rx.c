@@ -155,7 +155,7 @@ bool bf_rdma_rx_take(struct bf_rdma_qp *qp, struct bf_packet *pkt, const struct 
 			drop_unreliable(qp, pkt, r, BF_RDMA_DROP_NO_RECEIVE);
 			return false;
 		}
-		bf_rdma_nak(qp, (uint8_t)(BF_AETH_RNR | qp->min_rnr_nak), r->psn, r->opcode);
+		bf_rdma_nak(qp, bf_rdma_rnr(qp), r->psn, r->opcode);
 		bf_packet_free(pkt);
 		return false;
 	}
@@ -170,15 +170,19 @@ bool bf_rdma_allowed(struct bf_rdma_qp *qp, uint32_t rkey, uint64_t va, uint64_t
 }
 
 /* The opening packet of a WRITE: rights and bounds for the whole message (IBA vol. 1 section 9.7.4.1.5). */
-static uint8_t begin_write(struct bf_rdma_qp *qp, const struct bf_roce *r, const char **why)
+static uint8_t begin_write(struct bf_rdma_qp *qp, const struct bf_roce *r, enum bf_rdma_cause *cause, const char **why)
 {
 	qp->rx_memory = 0;
 	*why = qp->access & BF_RDMA_ACCESS_REMOTE_WRITE ? "longer than log_msg_max" : "QP allows no remote WRITE";
 	if (!(qp->access & BF_RDMA_ACCESS_REMOTE_WRITE) || r->dma_len > 1ull << qp->log_msg_max)
 		return BF_AETH_NAK_INV_REQ;
 	*why = "remote key";
-	if (r->dma_len && !bf_rdma_allowed(qp, r->rkey, r->va, r->dma_len, BF_RDMA_ACCESS_REMOTE_WRITE, &qp->rx_memory))
+	if (r->dma_len &&
+	    !bf_rdma_allowed(qp, r->rkey, r->va, r->dma_len, BF_RDMA_ACCESS_REMOTE_WRITE, &qp->rx_memory)) {
+		if (qp->rx_memory & BF_RDMA_MEMORY_ABSENT)
+			*cause = BF_RDMA_NOT_YET;
 		return BF_AETH_NAK_ACCESS;
+	}
 	qp->rx_va = r->va;
 	qp->rx_left = r->dma_len;
 	qp->rx_rkey = r->rkey;
@@ -267,7 +271,20 @@ static const char *misfit(const struct bf_rdma_qp *qp, const struct bf_roce *r, 
 
 static uint8_t no_receive_queue(const struct bf_rdma_qp *qp)
 {
-	return qp->dev->profile.waits_for_receive ? (uint8_t)(BF_AETH_RNR | qp->min_rnr_nak) : BF_AETH_NAK_INV_REQ;
+	return qp->dev->profile.waits_for_receive ? bf_rdma_rnr(qp) : BF_AETH_NAK_INV_REQ;
+}
+
+/* The memory that the packet is for is on its way. A receive that was taken stays at hand. */
+static void come_again(struct bf_rdma_qp *qp, struct bf_packet *pkt, const struct bf_roce *r)
+{
+	if (bf_rdma_is_unreliable(qp)) {
+		drop_unreliable(qp, pkt, r, BF_RDMA_DROP_NO_RECEIVE);
+		return;
+	}
+	if (is_first(r->opcode))
+		qp->rx_op = OP_NONE;
+	bf_rdma_nak(qp, bf_rdma_rnr(qp), r->psn, r->opcode);
+	bf_packet_free(pkt);
 }
 
 /* A SEND or WRITE packet that is next in sequence. The packet is consumed unless it waits for a receive. */
@@ -286,7 +303,7 @@ static void execute(struct bf_rdma_qp *qp, struct bf_packet *pkt, const struct b
 		return;
 	if (!nak && is_first(r->opcode)) {
 		qp->rx_done = 0;
-		nak = op == OP_WRITE ? begin_write(qp, r, &why) : 0;
+		nak = op == OP_WRITE ? begin_write(qp, r, &cause, &why) : 0;
 		qp->rx_op = op;
 	}
 	if (!nak)
@@ -296,6 +313,10 @@ static void execute(struct bf_rdma_qp *qp, struct bf_packet *pkt, const struct b
 		nak = BF_AETH_NAK_ACCESS;
 		why = "the key to invalidate";
 		cause = BF_RDMA_INVALIDATE;
+	}
+	if (BF_UNLIKELY(cause == BF_RDMA_NOT_YET)) {
+		come_again(qp, pkt, r);
+		return;
 	}
 	if (BF_UNLIKELY(nak) && qp->service == BF_RDMA_UC && !cause) {
 		drop_unreliable(qp, pkt, r, BF_RDMA_DROP_UNEXPECTED);

@@ -33,12 +33,14 @@ struct bf_uverbs_file; /* an open /dev/infiniband/uverbs0 */
 
 #define BF_UVERBS_PAGE 4096u
 
-/* What a program may map, as the kernel said it in an mmap offset: a UAR page, or a page to read. */
+/* What a program may map, as the kernel said it in an mmap offset: a UAR page, device memory, or a page to read. */
 struct bf_uverbs_mapping {
-	struct bf_region *region; /* of the UAR page; NULL: the other kind */
-	uint32_t uar;             /* its number */
-	bool write_combining;     /* a BlueFlame page; otherwise uncached */
-	const uint8_t *page;      /* the other kind's BF_UVERBS_PAGE bytes, which never change */
+	struct bf_region *region; /* of the UAR page or the device memory; NULL: the other kind */
+	bool memory;              /* device memory: the program may map all `len` bytes from `offset` of the region */
+	uint64_t offset;
+	uint32_t uar;         /* its number */
+	bool write_combining; /* a BlueFlame page; otherwise uncached */
+	const uint8_t *page;  /* the other kind's BF_UVERBS_PAGE bytes, which never change */
 };
 
 /* The longest event: an answer of a DEVX query. Completion events have 8 bytes, asynchronous ones 16. */
@@ -135,7 +137,7 @@ void bf_uverbs_sysfs(const struct bf_uverbs_opts *opts, uint32_t index,
 
 /* What a program left open at the end, by kind; for reports. */
 struct bf_uverbs_counts {
-	uint32_t pds, mrs, mws, cqs, qps, srqs, ahs, channels, uars, umems, devx_objects, files;
+	uint32_t pds, mrs, dms, mws, cqs, qps, srqs, ahs, channels, uars, umems, devx_objects, files;
 	uint64_t commands, unknown; /* requests so far; those that no method answers */
 };
 void bf_uverbs_counts(const struct bf_uverbs *u, struct bf_uverbs_counts *out);

@@ -125,9 +125,16 @@ struct bf_uv_pd {
 	uint32_t pdn;
 };
 
+/* Device memory. */
+struct bf_uv_dm {
+	struct bf_uv_object o;
+	uint64_t address, length; /* the device's address */
+};
+
 struct bf_uv_mr {
 	struct bf_uv_object o;
 	struct bf_uv_pd *pd;
+	struct bf_uv_dm *dm; /* NULL: the program's memory */
 	uint64_t address, length, iova;
 	uint32_t key, access;
 };
@@ -233,6 +240,7 @@ struct bf_uverbs_file {
 	V(reg_mr)                                                                                                      \
 	V(rereg_mr)                                                                                                    \
 	V(reg_dmabuf_mr)                                                                                               \
+	V(reg_dm_mr)                                                                                                   \
 	V(advise_mr)                                                                                                   \
 	V(query_mr)                                                                                                    \
 	V(alloc_mw)                                                                                                    \

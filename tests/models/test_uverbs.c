@@ -5,8 +5,8 @@
 
 static bool empty(const struct bf_uverbs_counts *n)
 {
-	return !(n->pds | n->mrs | n->mws | n->cqs | n->qps | n->srqs | n->ahs | n->channels | n->uars | n->umems |
-		 n->devx_objects | n->files);
+	return !(n->pds | n->mrs | n->dms | n->mws | n->cqs | n->qps | n->srqs | n->ahs | n->channels | n->uars |
+		 n->umems | n->devx_objects | n->files);
 }
 
 static void close_all(struct uv_rig *r)
@@ -261,8 +261,8 @@ START_TEST(regions)
 	uv_rig_open(&r, false);
 	uv_world_open(&r, &w, 3);
 	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data + 1, 1, &mr), -EINVAL);
-	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 2, &mr), -EINVAL);      /* remote without local */
-	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 64, &mr), -EOPNOTSUPP); /* on demand */
+	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 2, &mr), -EINVAL); /* remote without local */
+	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data + 4096, 64, &mr), -EOPNOTSUPP); /* on demand */
 	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 1u << 31, &mr), -EINVAL);
 	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, 64, w.data, 1u << 25, &mr), 0); /* optional, unknown */
 	ck_assert_int_eq(uv_reg(&r, w.pd.handle, w.data, UV_MEM, w.data, 1, &mr), -EFAULT);
@@ -439,7 +439,6 @@ START_TEST(refusals)
 	static const struct {
 		uint16_t object, method;
 	} none[] = {
-		{ UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC },
 		{ UVERBS_OBJECT_COUNTERS, UVERBS_METHOD_COUNTERS_CREATE },
 		{ UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE },
 		{ MLX5_IB_OBJECT_VAR, MLX5_IB_METHOD_VAR_OBJ_ALLOC },

@@ -171,9 +171,9 @@ END_TEST
 
 static bool same(const struct bf_uverbs_counts *a, const struct bf_uverbs_counts *b)
 {
-	return a->pds == b->pds && a->mrs == b->mrs && a->mws == b->mws && a->cqs == b->cqs && a->qps == b->qps &&
-	       a->srqs == b->srqs && a->ahs == b->ahs && a->channels == b->channels && a->uars == b->uars &&
-	       a->umems == b->umems && a->devx_objects == b->devx_objects;
+	return a->pds == b->pds && a->mrs == b->mrs && a->dms == b->dms && a->mws == b->mws && a->cqs == b->cqs &&
+	       a->qps == b->qps && a->srqs == b->srqs && a->ahs == b->ahs && a->channels == b->channels &&
+	       a->uars == b->uars && a->umems == b->umems && a->devx_objects == b->devx_objects;
 }
 
 /* Each attribute of the request at hand with fewer bytes, left out, and with a wrong kind of place. */

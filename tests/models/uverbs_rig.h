@@ -195,6 +195,8 @@ static inline int uv_try_open(struct uv_rig *r, const struct bf_mlx5_profile *pr
 				    .ioas = &r->ioas,
 				    .ipv4 = { UV_IPV4 },
 				    .uar_pages = 64,
+				    .memic = 128u << 10,
+				    .paging = true,
 				    .irq = uv_irq,
 				    .irq_owner = r };
 	struct bf_region_opts mem = { .name = "program", .kind = BF_MEM_DRAM, .size = UV_MEM };

@@ -223,6 +223,14 @@ fi
 if have ibv_rc_pingpong; then
 	pair ibv_rc_pingpong -g 1 -n 200 -c
 	pair ibv_rc_pingpong -g 1 -n 200 -e
+	pair ibv_rc_pingpong -g 1 -n 50 -c -j # device memory
+	options="--trace p.%p.bft --lint"
+	pair ibv_rc_pingpong -g 1 -n 50 -c -O # pages on demand
+	for trace in p.*.bft; do
+		"$BELFRY" dump --type=page_fault "$trace" || fail "$trace has no page fault"
+	done >dump
+	grep -q 'what=came' dump || fail "a page did not come"
+	options=
 	options="--doorbells poll"
 	pair ibv_rc_pingpong -g 1 -n 200
 	options=

@@ -98,8 +98,10 @@ struct bf_engine_counts {
 	uint64_t turns, sleeps; /* of the engine's thread */
 };
 
+#define BF_EXEC_MEMIC (128u << 10) /* bytes of device memory: what ibv_devinfo -v tells of a ConnectX-7 */
 struct bf_engine_device {
 	struct bf_mlx5 *nic;
+	void *memic; /* shared, so that programs can map it once more */
 	struct bf_uverbs *uverbs;
 	struct bf_exec_identity id;
 };

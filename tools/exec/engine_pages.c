@@ -131,6 +131,27 @@ static void *copy_page(const uint8_t *page, void *hint, int prot, int flags)
 	return at;
 }
 
+/* Device memory: the same memory again, as with doorbell pages, but to be used as such. */
+static void *memory_view(const struct bf_uverbs_mapping *m, void *hint, size_t len, int prot, int flags)
+{
+	const int place = flags & (MAP_FIXED | MAP_FIXED_NOREPLACE);
+	void *at;
+
+	if (prot & PROT_EXEC) {
+		errno = EPERM;
+		return MAP_FAILED;
+	}
+	at = mremap(m->region->bytes + m->offset, 0, len, place ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE, hint);
+	if (at == MAP_FAILED)
+		return at;
+	madvise(at, len, MADV_DONTFORK);
+	if (mprotect(at, len, prot)) {
+		munmap(at, len);
+		return MAP_FAILED;
+	}
+	return at;
+}
+
 static void *map(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, size_t len, int prot, int flags,
 		 uint64_t offset)
 {
@@ -141,6 +162,8 @@ static void *map(struct bf_engine *e, struct bf_uverbs_file *f, void *hint, size
 
 	if (!rc && m.page)
 		return copy_page(m.page, hint, prot, flags);
+	if (!rc && m.memory)
+		return memory_view(&m, hint, len, prot, flags);
 	if (!rc && (len != BF_PAGE || m.region->size != BF_PAGE))
 		rc = -EINVAL;
 	rc = rc ? rc : reserve(e);

@@ -11,6 +11,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -112,6 +113,7 @@ static int open_device(struct bf_engine *e, uint32_t index)
 		.ioas = &e->ioas,
 		.fabric = e->fabric,
 		.uar_pages = 4096,
+		.paging = true,
 		.irq = on_irq,
 		.irq_owner = d,
 		.first_qpn = bf_outside_slot(e->outside) * BF_OUTSIDE_QPNS + index * share + QPN_RESERVE,
@@ -119,6 +121,12 @@ static int open_device(struct bf_engine *e, uint32_t index)
 	};
 	int rc;
 
+	d->memic = mmap(NULL, BF_EXEC_MEMIC, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (d->memic == MAP_FAILED)
+		return bf_fail(&e->sim->error, -ENOMEM, "no memory for device memory");
+	madvise(d->memic, BF_EXEC_MEMIC, MADV_DONTFORK);
+	nic.memic = BF_EXEC_MEMIC;
+	nic.memic_bytes = d->memic;
 	bf_exec_identity(&d->id, index, e->opts.udp_ipv4);
 	uverbs.name = d->id.name;
 	uverbs.ipv4 = nic.ipv4[0] = d->id.ipv4;
@@ -295,6 +303,8 @@ void bf_engine_world_close(struct bf_engine *e)
 		bf_uverbs_destroy(e->device[i].uverbs);
 		if (e->device[i].nic)
 			bf_mlx5_destroy(e->device[i].nic);
+		if (e->device[i].memic && e->device[i].memic != MAP_FAILED)
+			munmap(e->device[i].memic, BF_EXEC_MEMIC);
 		e->device[i] = (struct bf_engine_device){ 0 };
 	}
 	bf_channels_destroy(e->channels);

@@ -110,6 +110,8 @@ static int destroy(struct bf_uv_object *o, bool forced)
 		return bf_mlx5_ib_pd_destroy(o, forced);
 	case UVERBS_OBJECT_MR:
 		return bf_mlx5_ib_mr_destroy(o, forced);
+	case UVERBS_OBJECT_DM:
+		return bf_mlx5_ib_dm_destroy(o, forced);
 	case UVERBS_OBJECT_MW:
 		return bf_mlx5_ib_mw_destroy(o, forced);
 	case UVERBS_OBJECT_CQ:
@@ -196,6 +198,7 @@ const struct bf_uv_provider bf_mlx5_ib = {
 	.reg_mr = bf_mlx5_ib_reg_mr,
 	.rereg_mr = bf_mlx5_ib_rereg_mr,
 	.reg_dmabuf_mr = bf_mlx5_ib_reg_dmabuf_mr,
+	.reg_dm_mr = bf_mlx5_ib_reg_dm_mr,
 	.advise_mr = bf_mlx5_ib_advise_mr,
 	.query_mr = bf_mlx5_ib_query_mr,
 	.alloc_mw = bf_mlx5_ib_alloc_mw,

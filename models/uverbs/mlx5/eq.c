@@ -14,7 +14,7 @@
 	 1ull << BF_MLX5_EVENT_WQ_CATAS_ERROR | 1ull << BF_MLX5_EVENT_PORT_CHANGE |                                    \
 	 1ull << BF_MLX5_EVENT_WQ_INVAL_REQ_ERROR | 1ull << BF_MLX5_EVENT_WQ_ACCESS_ERROR |                            \
 	 1ull << BF_MLX5_EVENT_SRQ_CATAS_ERROR | 1ull << BF_MLX5_EVENT_SRQ_LAST_WQE |                                  \
-	 1ull << BF_MLX5_EVENT_SRQ_RQ_LIMIT | 1ull << BF_MLX5_EVENT_DCT_DRAINED)
+	 1ull << BF_MLX5_EVENT_PAGE_FAULT | 1ull << BF_MLX5_EVENT_SRQ_RQ_LIMIT | 1ull << BF_MLX5_EVENT_DCT_DRAINED)
 
 static void arm(struct bf_uverbs *u, const struct bf_mlx5_ib_eq *eq)
 {
@@ -193,6 +193,9 @@ static void take(struct bf_uverbs *u, const struct bf_mlx5_eqe *e)
 	case BF_MLX5_EVENT_SRQ_RQ_LIMIT:
 		tell_srq(u, number, SRQ_LIMIT);
 		break;
+	case BF_MLX5_EVENT_PAGE_FAULT: /* the kernel's own affair */
+		bf_mlx5_ib_page_fault(u, e);
+		return;
 	case BF_MLX5_EVENT_PORT_CHANGE:
 		number = 0;
 		tell_port(u, e);

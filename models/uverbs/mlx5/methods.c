@@ -14,6 +14,14 @@ SPEC query_pd[] = {
 	READ(MLX5_IB_ATTR_QUERY_PD_HANDLE, UVERBS_OBJECT_PD),
 	OUT(MLX5_IB_ATTR_QUERY_PD_RESP_PDN, 4),
 };
+SPEC alloc_dm[] = {
+	NEW(UVERBS_ATTR_ALLOC_DM_HANDLE),
+	IN(UVERBS_ATTR_ALLOC_DM_LENGTH, 8),
+	IN(UVERBS_ATTR_ALLOC_DM_ALIGNMENT, 4),
+	OUT_OPT(MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET, 8),
+	OUT_OPT(MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX, 2),
+	IN_OPT(MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE, CONST),
+};
 SPEC alloc_uar[] = {
 	NEW(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE),         IN(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, CONST),
 	OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, 8), OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, 4),
@@ -84,6 +92,7 @@ const struct bf_uv_method bf_mlx5_ib_own_methods[] = {
 	METHOD(UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT, "query_port_mlx5", bf_mlx5_ib_query_port_mlx5,
 	       query_port_mlx5),
 	METHOD(UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY, "query_pd", bf_mlx5_ib_query_pd, query_pd),
+	METHOD(UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC, "alloc_dm", bf_mlx5_ib_alloc_dm, alloc_dm),
 	METHOD(MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, "devx_general", bf_mlx5_ib_devx_other, devx_other),
 	METHOD(MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_QUERY_UAR, "devx_query_uar", bf_mlx5_ib_devx_query_uar,
 	       devx_query_uar),

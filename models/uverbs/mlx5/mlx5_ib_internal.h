@@ -146,6 +146,26 @@ int bf_mlx5_ib_rereg_mr(struct bf_uv_call *c);
 int bf_mlx5_ib_advise_mr(struct bf_uv_call *c);
 int bf_mlx5_ib_query_mr(struct bf_uv_call *c);
 int bf_mlx5_ib_mr_destroy(struct bf_uv_object *o, bool forced);
+/* What contexts of keys have in common: rights, domain, variant, first byte and length. */
+void bf_mlx5_ib_fill_key(struct bf_uverbs *u, const struct bf_uv_mr *mr, const struct bf_uv_pd *pd, uint8_t *mkc);
+/* Rights by which a device may change a region. */
+#define BF_MLX5_IB_WRITES                                                                                              \
+	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC |               \
+	 IB_UVERBS_ACCESS_MW_BIND)
+/* A region of the whole address space, whose pages come on demand. */
+static inline bool bf_mlx5_ib_is_implicit(const struct bf_uv_mr *mr)
+{
+	return mr->access & IB_UVERBS_ACCESS_ON_DEMAND && !mr->address && mr->length == UINT64_MAX;
+}
+bool bf_mlx5_ib_pages(struct bf_uverbs *u); /* does the device take page faults? */
+void bf_mlx5_ib_page_fault(struct bf_uverbs *u, const struct bf_mlx5_eqe *e);
+void bf_mlx5_ib_fill_odp_caps(struct bf_uverbs *u, struct ib_uverbs_odp_caps *caps);
+void bf_mlx5_ib_record_mr(struct bf_uverbs *u, const struct bf_uv_mr *mr);
+int bf_mlx5_ib_alloc_dm(struct bf_uv_call *c);
+int bf_mlx5_ib_reg_dm_mr(struct bf_uv_call *c);
+int bf_mlx5_ib_dm_destroy(struct bf_uv_object *o, bool forced);
+/* Maps `len` bytes from page `index` of device memory on, which must belong to one object of the file. */
+int bf_mlx5_ib_dm_mmap(struct bf_uverbs_file *f, uint64_t index, uint64_t len, struct bf_uverbs_mapping *out);
 int bf_mlx5_ib_alloc_mw(struct bf_uv_call *c);
 int bf_mlx5_ib_mw_destroy(struct bf_uv_object *o, bool forced);
 int bf_mlx5_ib_create_cq(struct bf_uv_call *c);

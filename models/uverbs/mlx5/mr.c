@@ -4,9 +4,6 @@
 #include <stdlib.h>
 
 #define KNOWN_ACCESS (0xffu | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
-#define WRITES                                                                                                         \
-	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC |               \
-	 IB_UVERBS_ACCESS_MW_BIND)
 #define DMABUF_ACCESS                                                                                                  \
 	(uint32_t)(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_WRITE |       \
 		   IB_UVERBS_ACCESS_REMOTE_ATOMIC | IB_UVERBS_ACCESS_RELAXED_ORDERING)
@@ -22,21 +19,23 @@ static bool same_place_in_page(uint64_t a, uint64_t b)
 	return !((a ^ b) & (BF_UV_PAGE - 1));
 }
 
-/* Linux include/rdma/ib_verbs.h ib_check_mr_access(); paging on demand is not offered. */
-static int check_access(uint32_t access)
+/* Linux include/rdma/ib_verbs.h ib_check_mr_access(). */
+static int check_access(struct bf_uverbs *u, uint32_t access)
 {
 	if ((access & (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
 	if (access & ~KNOWN_ACCESS)
 		return -EINVAL;
-	return access & IB_UVERBS_ACCESS_ON_DEMAND ? -EOPNOTSUPP : 0;
+	return access & IB_UVERBS_ACCESS_ON_DEMAND && !bf_mlx5_ib_pages(u) ? -EOPNOTSUPP : 0;
 }
 
 static int check_range(struct bf_uv_call *c, const struct bf_uv_mr *mr)
 {
 	const struct bf_uverbs_host *h = &c->u->opts.host;
 
+	if (bf_mlx5_ib_is_implicit(mr))
+		return 0;
 	if (!same_place_in_page(mr->address, mr->iova))
 		return -EINVAL;
 	if (mr->address + mr->length < mr->address || mr->address + mr->length > UINT64_MAX - BF_UV_PAGE ||
@@ -44,10 +43,13 @@ static int check_range(struct bf_uv_call *c, const struct bf_uv_mr *mr)
 		return -EINVAL;
 	if (!mr->length && !(mr->address & (BF_UV_PAGE - 1)))
 		return -EINVAL; /* not even a page */
-	return h->pin(h->arg, mr->address, mr->length, mr->access & WRITES);
+	if (mr->access &
+	    IB_UVERBS_ACCESS_ON_DEMAND) /* pages come when they are needed, where they are in the program */
+		return mr->address == mr->iova ? 0 : -EOPNOTSUPP;
+	return h->pin(h->arg, mr->address, mr->length, mr->access & BF_MLX5_IB_WRITES);
 }
 
-static void fill_context(struct bf_uverbs *u, const struct bf_uv_mr *mr, const struct bf_uv_pd *pd, uint8_t *mkc)
+void bf_mlx5_ib_fill_key(struct bf_uverbs *u, const struct bf_uv_mr *mr, const struct bf_uv_pd *pd, uint8_t *mkc)
 {
 	uint32_t access = mr->access;
 
@@ -64,6 +66,7 @@ static void fill_context(struct bf_uverbs *u, const struct bf_uv_mr *mr, const s
 	BF_MLX5_SET(mkc, BF_MKC_PD, pd->pdn);
 	bf_put_be64(mkc + BF_MKC_START, mr->iova);
 	bf_put_be64(mkc + BF_MKC_SIZE, mr->length);
+	BF_MLX5_SET(mkc, BF_MKC_LENGTH64, bf_mlx5_ib_is_implicit(mr));
 }
 
 /* The largest page in which addresses of the program and of requests have the same offset. */
@@ -82,15 +85,16 @@ static int make_key(struct bf_uv_call *c, const struct bf_uv_mr *mr, const struc
 {
 	uint32_t shift = page_shift(mr);
 	uint64_t first = mr->address >> shift, end = (mr->address + mr->length + (1ull << shift) - 1) >> shift;
-	uint64_t n = mr->address == mr->iova ? 0 : end - first;
+	uint64_t n = mr->address == mr->iova ? 0 : end - first; /* paging on demand has none either */
 	size_t len = BF_CREATE_MKEY_LEN + ((n + 1) & ~1ull) * 8;
 	uint8_t *in = n > UINT32_MAX / 8 ? NULL : calloc(1, len), out[16];
 	int err;
 
 	if (!in)
 		return -ENOMEM;
-	fill_context(c->u, mr, pd, in + BF_CREATE_MKEY_MKC);
+	bf_mlx5_ib_fill_key(c->u, mr, pd, in + BF_CREATE_MKEY_MKC);
 	BF_MLX5_SET(in + BF_CREATE_MKEY_MKC, BF_MKC_LOG_PAGE_SIZE, shift);
+	BF_MLX5_SET(in, BF_CREATE_MKEY_PG_ACCESS, !!(mr->access & IB_UVERBS_ACCESS_ON_DEMAND));
 	BF_MLX5_SET(in, BF_CREATE_MKEY_XLT_ACTUAL, (uint32_t)((n + 1) / 2));
 	for (uint64_t i = 0; i < n; i++)
 		bf_put_be64(in + BF_CREATE_MKEY_XLT + 8 * i, (first + i) << shift);
@@ -101,7 +105,7 @@ static int make_key(struct bf_uv_call *c, const struct bf_uv_mr *mr, const struc
 	return err;
 }
 
-static void record_mr(struct bf_uverbs *u, const struct bf_uv_mr *mr)
+void bf_mlx5_ib_record_mr(struct bf_uverbs *u, const struct bf_uv_mr *mr)
 {
 	BF_EMIT(u->sim, u->actor, uverbs_mr, .address = mr->address, .length = mr->length, .iova = mr->iova,
 		.lkey = mr->key, .access = mr->access);
@@ -129,7 +133,7 @@ static int add_region(struct bf_uv_call *c, struct bf_uv_mr *want, struct bf_uv_
 	mr->pd = pd;
 	pd->o.users++;
 	c->number = mr->key;
-	record_mr(c->u, mr);
+	bf_mlx5_ib_record_mr(c->u, mr);
 	*out = mr;
 	return 0;
 }
@@ -148,7 +152,7 @@ int bf_mlx5_ib_reg_mr(struct bf_uv_call *c)
 	want = (struct bf_uv_mr){
 		.address = cmd.start, .length = cmd.length, .iova = cmd.hca_va, .access = cmd.access_flags
 	};
-	err = check_access(cmd.access_flags);
+	err = check_access(c->u, cmd.access_flags);
 	if (!err && !pd)
 		err = -EINVAL;
 	if (!err)
@@ -178,7 +182,7 @@ int bf_mlx5_ib_reg_dmabuf_mr(struct bf_uv_call *c)
 		return -EFAULT;
 	if (!same_place_in_page(want.address, want.iova) || want.access & ~DMABUF_ACCESS)
 		return -EINVAL;
-	err = check_access(want.access);
+	err = check_access(c->u, want.access);
 	if (!err)
 		err = bf_uv_dmabuf(c, fd, &want.address, want.length);
 	if (!err)
@@ -210,7 +214,7 @@ static int wanted(struct bf_uv_call *c, const struct ib_uverbs_rereg_mr *cmd, co
 	}
 	if (cmd->flags & REREG_ACCESS)
 		want->access = cmd->access_flags;
-	err = check_access(want->access);
+	err = check_access(c->u, want->access);
 	return err ? err : check_range(c, want);
 }
 
@@ -251,6 +255,8 @@ int bf_mlx5_ib_rereg_mr(struct bf_uv_call *c)
 	mr = bf_uv_get_object(c, UVERBS_OBJECT_MR, cmd.mr_handle);
 	if (!mr || !mr->key)
 		return -EINVAL;
+	if (mr->dm)
+		return -EOPNOTSUPP; /* hw/mlx5/mr.c mlx5_ib_rereg_user_mr(): it has no pages */
 	err = wanted(c, &cmd, mr, &want, &pd);
 	if (err)
 		return err;
@@ -263,7 +269,7 @@ int bf_mlx5_ib_rereg_mr(struct bf_uv_call *c)
 	pd->o.users++;
 	want.pd = pd;
 	*mr = want;
-	record_mr(c->u, mr);
+	bf_mlx5_ib_record_mr(c->u, mr);
 	c->number = resp.lkey = resp.rkey = mr->key;
 	return bf_uv_response(c, &resp, sizeof(resp));
 }
@@ -273,19 +279,12 @@ int bf_mlx5_ib_mr_destroy(struct bf_uv_object *o, bool forced)
 	struct bf_uv_mr *mr = (struct bf_uv_mr *)o;
 	int err = mr->key ? bf_mlx5_ib_simple(o->file->u, BF_MLX5_CMD_DESTROY_MKEY, mr->key >> 8, NULL) : 0;
 
-	if (!err || forced)
-		mr->pd->o.users--;
+	if (err && !forced)
+		return err;
+	mr->pd->o.users--;
+	if (mr->dm)
+		mr->dm->o.users--;
 	return err;
-}
-
-/* Advice is for paging on demand, which there is not (hw/mlx5/mr.c). */
-int bf_mlx5_ib_advise_mr(struct bf_uv_call *c)
-{
-	uint64_t advice;
-
-	if (bf_uv_attr_get(c, UVERBS_ATTR_ADVISE_MR_ADVICE, &advice, sizeof(advice)))
-		return -EFAULT;
-	return -EOPNOTSUPP;
 }
 
 int bf_mlx5_ib_query_mr(struct bf_uv_call *c)

@@ -2,6 +2,7 @@
  * What a device and its ports say of themselves: a ConnectX-7, but only what the model does. Figures that the hardware
  * tells come from its capabilities, the rest is what Linux hw/mlx5/main.c answers.
  */
+#include "models/mlx5/prm_hca.h"
 #include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
 #define VENDOR 0x02c9u
@@ -114,6 +115,7 @@ int bf_mlx5_ib_query_device_ex(struct bf_uv_call *c)
 {
 	struct ib_uverbs_ex_query_device_resp resp = { 0 };
 	struct ib_uverbs_ex_query_device cmd;
+	uint8_t memic[BF_HCA_CAP_LEN];
 	int err = bf_uv_request(c, &cmd, sizeof(cmd));
 
 	if (err)
@@ -124,10 +126,13 @@ int bf_mlx5_ib_query_device_ex(struct bf_uv_call *c)
 	if (err)
 		return err;
 	fill_device(c->u, &resp.base);
+	bf_mlx5_ib_caps(c->u, BF_HCA_CAP_MEMIC, memic);
 	resp.response_length = c->core_out.len < sizeof(resp) ? c->core_out.len : sizeof(resp);
 	resp.timestamp_mask = BF_MLX5_IB_CLOCK_MASK;
 	resp.hca_core_clock = CLOCK_KHZ;
 	resp.device_cap_flags_ex = resp.base.device_cap_flags;
+	bf_mlx5_ib_fill_odp_caps(c->u, &resp.odp_caps);
+	resp.max_dm_size = BF_MLX5_GET(memic, BF_MEMIC_CAP_MAX);
 	resp.cq_moderation_caps.max_cq_moderation_count = MODERATION_COUNT;
 	resp.cq_moderation_caps.max_cq_moderation_period = MODERATION_PERIOD;
 	return bf_uv_response(c, &resp, sizeof(resp));

@@ -134,9 +134,11 @@ int bf_mlx5_ib_mmap(struct bf_uverbs_file *f, uint64_t offset, uint64_t len, str
 	uint64_t token = offset / BF_UV_PAGE, command = TOKEN_COMMAND(token), index = TOKEN_INDEX(token);
 	const struct bf_mlx5_ib_uar *dynamic;
 
+	*out = (struct bf_uverbs_mapping){ 0 };
+	if (f->context && !(offset % BF_UV_PAGE) && command == MLX5_IB_MMAP_DEVICE_MEM)
+		return bf_mlx5_ib_dm_mmap(f, index, len, out);
 	if (!f->context || offset % BF_UV_PAGE || len != BF_UV_PAGE)
 		return -EINVAL;
-	*out = (struct bf_uverbs_mapping){ 0 };
 	switch (command) {
 	case MLX5_IB_MMAP_REGULAR_PAGE:
 	case MLX5_IB_MMAP_WC_PAGE:
