@@ -66,19 +66,36 @@ static bool alike(const uint32_t *row)
 	return differ == 0;
 }
 
-/* All lanes read one: what a leader says to its warp. False: it is not that. */
-static bool tell_all(const struct bf_ptx_meet *x, struct meeting *m)
+/* The usual shuffles: of a whole warp that is one segment, by one distance for all lanes. False: it is not that. */
+static bool shuffle_plain(const struct bf_ptx_meet *x, struct meeting *m)
 {
-	bool in;
-	uint32_t j;
+	const uint32_t b = m->lane[0] & 31, clamp = x->sub == BF_PTX_SUB_UP ? 0 : 31;
+	uint32_t from[BF_PTX_LANES];
 
-	if (x->sub != BF_PTX_SUB_IDX || (m->bounds[0] & 0x1f1f) != 0x1f || !alike(m->lane) || !alike(m->bounds))
+	if ((m->bounds[0] & 0x1f1f) != clamp || !alike(m->lane) || !alike(m->bounds))
 		return false;
-	j = source_lane(x->sub, 0, m->lane[0], m->bounds[0], &in);
-	const uint32_t value = m->set >> j & 1 ? (uint32_t)value_of(m, j) : 0;
 	for (uint32_t l = 0; l < BF_PTX_LANES; l++)
-		m->out[l] = value;
+		from[l] = (uint32_t)value_of(m, l);
 	m->out_pred = ~0u;
+	switch (x->sub) {
+	case BF_PTX_SUB_UP:
+		for (uint32_t l = 0; l < BF_PTX_LANES; l++)
+			m->out[l] = from[l < b ? l : l - b];
+		m->out_pred <<= b;
+		break;
+	case BF_PTX_SUB_DOWN:
+		for (uint32_t l = 0; l < BF_PTX_LANES; l++)
+			m->out[l] = from[l + b < BF_PTX_LANES ? l + b : l];
+		m->out_pred >>= b;
+		break;
+	case BF_PTX_SUB_BFLY:
+		for (uint32_t l = 0; l < BF_PTX_LANES; l++)
+			m->out[l] = from[l ^ b];
+		break;
+	default:
+		for (uint32_t l = 0; l < BF_PTX_LANES; l++)
+			m->out[l] = from[b];
+	}
 	return true;
 }
 
@@ -86,7 +103,7 @@ static void shuffle(const struct bf_ptx_meet *x, struct meeting *m)
 {
 	uint32_t from[BF_PTX_LANES];
 
-	if (m->set == ~0u && tell_all(x, m))
+	if (m->set == ~0u && shuffle_plain(x, m))
 		return;
 	for (uint32_t l = 0; l < BF_PTX_LANES; l++)
 		from[l] = (uint32_t)value_of(m, l);
