@@ -2,46 +2,14 @@
  * Kernels of many kinds, each (const u32 *in, u32 *out, u32 n); results depend on nothing that hardware leaves open.
  * traces/samples/ptx_kinds_h100.jsonl has launches and what an H100 made of them.
  */
-#include <cooperative_groups.h>
-#include <cooperative_groups/reduce.h>
+#include "kinds.cuh"
+
 #include <cooperative_groups/memcpy_async.h>
-#include <cooperative_groups/scan.h>
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_scan.cuh>
-#include <cuda/atomic>
-#include <cuda/barrier>
-#include <cuda/pipeline>
 #include <cuda/std/functional>
 #include <cuda/latch>
-#include <cuda/semaphore>
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_fp8.h>
 #include <new>
-#include <stdint.h>
-
-namespace cg = cooperative_groups;
-typedef uint32_t u32;
-typedef uint64_t u64;
-#define KERNEL extern "C" __global__ void
-
-__device__ static u32 mix(u32 x)
-{
-	x ^= x >> 16;
-	x *= 0x7feb352du;
-	x ^= x >> 15;
-	x *= 0x846ca68bu;
-	return x ^ x >> 16;
-}
-
-__device__ static u32 me(void)
-{
-	return blockIdx.x * blockDim.x + threadIdx.x;
-}
-__device__ static u32 sh(const void *p)
-{
-	return (u32)__cvta_generic_to_shared(p);
-}
 
 /* ---- virtual calls ---- */
 struct shape {

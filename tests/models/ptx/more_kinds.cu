@@ -2,52 +2,23 @@
  * More kernels of the kinds of kinds.cu, by other ways. traces/samples/ptx_more_kinds_h200.jsonl has launches and what
  * an H200 made of them.
  */
-#include <cooperative_groups.h>
-#include <cooperative_groups/reduce.h>
-#include <cooperative_groups/scan.h>
+#include "kinds.cuh"
+
 #include <cub/block/block_merge_sort.cuh>
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_exchange.cuh>
 #include <cub/block/block_histogram.cuh>
 #include <cub/warp/warp_merge_sort.cuh>
-#include <cuda/atomic>
-#include <cuda/barrier>
-#include <cuda/pipeline>
 #include <cuda/ptx>
-#include <cuda/semaphore>
 #include <cuda/std/array>
 #include <cuda/std/complex>
 #include <cuda/std/optional>
 #include <cuda/std/span>
 #include <cuda/std/tuple>
 #include <cuda/std/variant>
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_fp8.h>
-#include <stdint.h>
 
-namespace cg = cooperative_groups;
 namespace ptx = cuda::ptx;
-typedef uint32_t u32;
-typedef uint64_t u64;
-#define KERNEL extern "C" __global__ void
 
-__device__ static u32 mix(u32 x)
-{
-	x ^= x >> 16;
-	x *= 0x7feb352du;
-	x ^= x >> 15;
-	x *= 0x846ca68bu;
-	return x ^ x >> 16;
-}
-__device__ static u32 me(void)
-{
-	return blockIdx.x * blockDim.x + threadIdx.x;
-}
-__device__ static u32 sh(const void *p)
-{
-	return (u32)__cvta_generic_to_shared(p);
-}
 #define INIT(bar, count) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(sh(bar)), "r"(count) : "memory")
 #define EXPECT(bar, bytes)                                                                                             \
 	asm volatile("{.reg .b64 t; mbarrier.arrive.expect_tx.shared::cta.b64 t, [%0], %1;}" ::"r"(sh(bar)),           \
