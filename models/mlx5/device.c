@@ -205,7 +205,8 @@ static void init_transport(struct bf_mlx5 *dev)
 
 static bool profile_is_sane(const struct bf_mlx5_profile *p)
 {
-	return p->fetch_wqebbs >= BF_MLX5_MAX_WQEBBS && p->max_outstanding && p->max_outstanding < BF_PSN_SPAN &&
+	return p->fetch_wqebbs >= BF_MLX5_MAX_WQEBBS && p->bf_bytes >= BF_MLX5_WQEBB && p->bf_bytes <= BF_MLX5_BF_BUF &&
+	       p->bf_bytes % BF_MLX5_WQEBB == 0 && p->max_outstanding && p->max_outstanding < BF_PSN_SPAN &&
 	       p->log_max_qp <= 24 && p->log_max_cq <= 24 && p->log_max_mkey <= 24;
 }
 

@@ -15,6 +15,9 @@ struct bf_mlx5_bf {
 	uint8_t bytes[64];
 	uint8_t *copy; /* of `bytes` when they were whole, from the first time on: most rings bring eight bytes only */
 	bool whole;    /* `copy` is a WQEBB that no ring has used */
+	/* What came behind those 64 bytes, for devices that take more; which of its eight-byte words are there. */
+	uint8_t *tail;
+	uint32_t tail_have;
 };
 
 struct bf_mlx5_uar {

@@ -29,6 +29,7 @@ const struct bf_mlx5_profile bf_mlx5_cx7 = {
 	.ack_delay_ps = 100 * BF_NS,    /* assumed; that ACKs are coalesced: docs/hardware/roce.md#acknowledgements-2 */
 	.ack_every = 16,                /* assumed */
 	.fetch_wqebbs = 16,             /* assumed: 1 KiB a fetch */
+	.bf_bytes = 64,                 /* assumed: cx7-timed has what cards show */
 	.max_outstanding = 512,         /* assumed */
 	.log_max_qp = 18,               /* what ConnectX-5 and later report (ibv_devinfo max_qp 262144) */
 	.log_max_cq = 24,               /* likewise (max_cq 16777216) */
@@ -58,7 +59,7 @@ const struct bf_mlx5_profile bf_mlx5_cx7 = {
 	},                                                                                                             \
 	.port_latency_ps = 150 * BF_NS, .port_ps_per_kib = port_ps, .doorbell_ps = 50 * BF_NS, .wqe_ps = 4 * BF_NS,    \
 	.packet_tx_ps = 1 * BF_NS, .packet_rx_ps = 4 * BF_NS, .ack_delay_ps = 100 * BF_NS, .ack_every = 16,            \
-	.fetch_wqebbs = 16, .max_outstanding = 512, .log_max_qp = 18, .log_max_cq = 24, .log_max_mkey = 24,            \
+	.fetch_wqebbs = 16, .bf_bytes = 64, .max_outstanding = 512, .log_max_qp = 18, .log_max_cq = 24, .log_max_mkey = 24,            \
 	.dct_contexts = 128, .dct_idle_ps = 100 * BF_MS, .dc_busy_ps = 10 * BF_US, .log_dci_streams = 6,               \
 	.host_endian_atomics = true, .icrc = true
 
@@ -79,7 +80,8 @@ const struct bf_mlx5_profile bf_mlx5_instant = {
 	.name = "instant",
 	.pcie = { .max_payload = 4096, .max_read_request = 4096 },
 	.ack_every = 16,
-	.fetch_wqebbs = 64,     /* a batch of a program's in one read */
+	.fetch_wqebbs = 64, /* a batch of a program's in one read */
+	.bf_bytes = 64,
 	.max_outstanding = 256, /* of each of many queue pairs; a megabyte fills the ring to another process */
 	.log_max_qp = 18,
 	.log_max_cq = 24,

@@ -28,6 +28,7 @@ struct bf_mlx5_profile {
 	uint64_t ack_delay_ps;    /* how long a responder may hold an ACK to coalesce; 0: till its moment is over */
 	uint32_t ack_every;       /* packets per ACK while more are coming; 1: each has its own */
 	uint32_t fetch_wqebbs;    /* most WQEBBs in one fetch */
+	uint32_t bf_bytes;        /* of an entry that is stored to a BlueFlame buffer: 64, 128, 192 or 256 are taken */
 	uint32_t max_outstanding; /* unacknowledged packets of a QP */
 	uint32_t log_max_qp, log_max_cq, log_max_mkey;
 	uint32_t dct_contexts;    /* responder contexts of a DC target; 0: no DC transport */

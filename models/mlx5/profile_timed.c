@@ -9,8 +9,8 @@
 
 /* What no published figure tells apart from that of the default profile: as there. */
 #define AS_CX7                                                                                                         \
-	.ack_delay_ps = 100 * BF_NS, .ack_every = 16, .fetch_wqebbs = 16, .max_outstanding = 512, .log_max_qp = 18,    \
-	.log_max_cq = 24, .log_max_mkey = 24, .dct_contexts = 128, .dct_idle_ps = 100 * BF_MS,                         \
+	.ack_delay_ps = 100 * BF_NS, .ack_every = 16, .fetch_wqebbs = 16, .bf_bytes = 256, .max_outstanding = 512,     \
+	.log_max_qp = 18, .log_max_cq = 24, .log_max_mkey = 24, .dct_contexts = 128, .dct_idle_ps = 100 * BF_MS,       \
 	.dc_busy_ps = 10 * BF_US, .log_dci_streams = 6, .host_endian_atomics = true, .icrc = true,                     \
 	.atomics_hold = true /* the rate of FETCH_ADDs on one word: docs/timing.md */
 #define LINK(ps)                                                                                                       \

@@ -390,13 +390,26 @@ static void decode(struct bf_mlx5_qp *qp, uint8_t source)
 	    (uint16_t)(qp->rdma.decoded - from) * qp->dev->profile.wqe_ps;
 }
 
+/* WQEBBs of the WQE in `bf->copy` that came with the doorbell: all of them, or the first. */
+static uint16_t blueflame_wqebbs(const struct bf_mlx5_qp *qp, const struct bf_mlx5_bf *bf)
+{
+	const uint32_t ds = bf_get_be32(bf->copy + 4) & 0x3f, wqebbs = (ds + 3) / 4;
+	const uint32_t words = wqebbs > 1 ? (wqebbs - 1) * (BF_MLX5_WQEBB / 8) : 0;
+
+	if (!words || wqebbs * BF_MLX5_WQEBB > qp->dev->profile.bf_bytes || bf->have != ~0ull ||
+	    memcmp(bf->bytes, bf->copy, 8))
+		return 1;
+	return (~bf->tail_have & ((1u << words) - 1)) ? 1 : (uint16_t)wqebbs;
+}
+
 /*
- * The first WQEBB of the next expected WQE came with the doorbell: no fetch is needed for it. Only when nothing is
- * being fetched, so that WQEs stay in order. The doorbell record still bounds what exists.
+ * The first WQEBB of the next expected WQE came with the doorbell, or all of them: no fetch is needed for it. Only when
+ * nothing is being fetched, so that WQEs stay in order. The doorbell record still bounds what exists.
  */
 static void use_blueflame(struct bf_mlx5_qp *qp)
 {
 	struct bf_mlx5_bf *bf = qp->bf;
+	uint16_t wqebbs;
 	bool next;
 
 	qp->bf = NULL;
@@ -409,10 +422,15 @@ static void use_blueflame(struct bf_mlx5_qp *qp)
 	next = BF_FIELD_GET(BF_MLX5_CTRL_INDEX, bf_get_be32(bf->copy)) == qp->fetched;
 	if (!next || (uint16_t)(qp->fetched - qp->rdma.head) > qp->rdma.sq_mask)
 		return;
-	memcpy(qp->sq_bytes + ((size_t)(qp->fetched & qp->rdma.sq_mask) << BF_MLX5_WQEBB_SHIFT), bf->copy,
-	       BF_MLX5_WQEBB);
-	qp->fetch_issued++;
-	qp->fetched++;
+	wqebbs = blueflame_wqebbs(qp, bf);
+	if ((uint16_t)(qp->producer - qp->fetched) < wqebbs ||
+	    (uint16_t)(qp->fetched + wqebbs - qp->rdma.head) > qp->rdma.sq_mask + 1u)
+		wqebbs = 1;
+	for (uint16_t i = 0; i < wqebbs; i++)
+		memcpy(qp->sq_bytes + ((size_t)((qp->fetched + i) & qp->rdma.sq_mask) << BF_MLX5_WQEBB_SHIFT),
+		       i ? bf->tail + (i - 1) * BF_MLX5_WQEBB : bf->copy, BF_MLX5_WQEBB);
+	qp->fetch_issued = (uint16_t)(qp->fetch_issued + wqebbs);
+	qp->fetched = (uint16_t)(qp->fetched + wqebbs);
 	decode(qp, BF_MLX5_FROM_BLUEFLAME);
 }
 

@@ -117,11 +117,32 @@ static struct bf_mlx5_bf *buffer(struct bf_mlx5_uar *uar, uint32_t offset)
 }
 
 /*
+ * What comes behind the first 64 bytes of a WQE that is there (docs/hardware/mlx5.md#doorbell-7). Pieces that came
+ * before those are not kept, nor less than whole words of eight bytes: the device then fetches.
+ */
+static void tail_write(struct bf_mlx5_uar *uar, struct bf_mlx5_bf *bf, uint32_t at, const uint8_t *data, uint32_t len)
+{
+	const uint32_t size = uar->dev->profile.bf_bytes - (uint32_t)sizeof(bf->bytes);
+
+	at -= (uint32_t)sizeof(bf->bytes);
+	if (bf->have != ~0ull || at >= size)
+		return;
+	if (!bf->tail)
+		bf->tail = bf_pool_take(uar->dev->sim, size);
+	if (!bf->tail)
+		return;
+	len = len < size - at ? len : size - at;
+	memcpy(bf->tail + at, data, len);
+	for (uint32_t word = (at + 7) / 8; word < (at + len) / 8; word++)
+		bf->tail_have |= 1u << word;
+}
+
+/*
  * BlueFlame registers: 0x800 + k * 512, each of two halves of 256 bytes. A ring is the arrival of the half's first
  * eight bytes, in one store or two; what a write-combining buffer sends around them, before or after and in pieces, is
- * the rest of the first WQEBB. The device may use it instead of fetching (see sq.c), so only 64 bytes are kept: those
- * of the last WQE that came whole, which a ring of eight bytes behind it leaves alone
- * (docs/hardware/mlx5.md#gpu-initiated-7).
+ * the rest of the first WQEBB. The device may use it instead of fetching (see sq.c), so 64 bytes are kept: those of the
+ * last WQE that came whole, which a ring of eight bytes behind it leaves alone (docs/hardware/mlx5.md#gpu-initiated-7);
+ * and by profile more.
  */
 static void bf_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *data, uint32_t len)
 {
@@ -129,16 +150,20 @@ static void bf_write(struct bf_mlx5_uar *uar, uint32_t offset, const uint8_t *da
 	struct bf_mlx5_bf *bf;
 	uint64_t fresh;
 
-	if (at >= sizeof(bf->bytes))
+	if (at >= sizeof(bf->bytes) && uar->dev->profile.bf_bytes <= sizeof(bf->bytes))
 		return;
 	bf = buffer(uar, offset - at);
 	if (!bf)
 		return; /* a doorbell that is lost: the next one tells more */
+	if (at >= sizeof(bf->bytes)) {
+		tail_write(uar, bf, at, data, len);
+		return;
+	}
 	if (len > sizeof(bf->bytes) - at)
 		len = (uint32_t)sizeof(bf->bytes) - at;
 	fresh = (len == 64 ? ~0ull : (1ull << len) - 1) << at;
 	if (bf->have == ~0ull || (bf->have & fresh & RING_BYTES))
-		bf->have = 0; /* a new WQE begins: what is left of the last one is void */
+		bf->have = bf->tail_have = 0; /* a new WQE begins: what is left of the last one is void */
 	if (BF_UNLIKELY(!bf->have && uar->dev->profile.traits.ring_voids_copy))
 		bf->whole = false;
 	memcpy(bf->bytes + at, data, len);

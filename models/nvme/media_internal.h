@@ -44,6 +44,7 @@ struct bf_nvme_media_unit {
 	bool instant;           /* no media time at all */
 	uint64_t *read_ps;      /* [channels]: reads are over */
 	uint64_t *program_ps;   /* [channels]: programs are over, if no read comes between */
+	uint64_t read_end;      /* of the last read, in bytes of all media */
 	uint32_t next_channel;  /* that programs the next page */
 	uint64_t fill;          /* bytes of the page that is being gathered */
 	uint64_t backlog_ps;    /* how far programs may lag behind before the cache is full; BF_NEVER: it never is */

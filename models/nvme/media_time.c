@@ -1,8 +1,9 @@
 /*
- * How long the flash takes. Pages are striped over the channels; a channel does one thing at a time. A read waits for
- * the reads before it on its channel, and for the program that is under way, not for those that wait: controllers let
- * reads overtake programs. Writes end in the DRAM cache, which gathers pages and programs them round robin; once it is
- * full, writes go at the pace of the programs. Everything shares one total bandwidth.
+ * How long the flash takes. Pages are striped over the channels; a channel does one thing at a time. What was read
+ * ahead is there (ahead_ps). A read waits for the reads before it on its channel, and for the program that is under
+ * way, not for those that wait: controllers let reads overtake programs. Writes end in the DRAM cache, which gathers
+ * pages and programs them round robin; once it is full, writes go at the pace of the programs. Everything shares one
+ * total bandwidth.
  *
  * All in closed form, when a request arrives.
  */
@@ -63,10 +64,17 @@ static uint64_t read_page(struct bf_nvme *dev, uint64_t page)
 uint64_t bf_nvme_read_time(struct bf_nvme *dev, const struct bf_nvme_media *m, uint64_t offset, uint64_t len)
 {
 	const uint32_t size = dev->profile.media_page;
+	const uint64_t at = m->first_page * size + offset;
+	const bool ahead = dev->profile.ahead_ps && at && at == dev->media->read_end;
 	uint64_t done = 0, cost, passed;
 
 	if (dev->media->instant)
 		return dev->sim->now_ps;
+	dev->media->read_end = at + len;
+	if (ahead) {
+		passed = pass_bytes(dev, len, &cost);
+		return later(dev->sim->now_ps + dev->profile.ahead_ps + cost, passed);
+	}
 	for (uint64_t page = offset / size; page <= (offset + len - 1) / size; page++)
 		done = later(done, read_page(dev, m->first_page + page));
 	passed = pass_bytes(dev, len, &cost);

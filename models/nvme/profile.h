@@ -26,6 +26,7 @@ struct bf_nvme_profile {
 	uint32_t fetch_entries; /* most SQEs in one fetch */
 	/* Media. */
 	uint64_t read_ps, program_ps, erase_ps; /* one media page */
+	uint64_t ahead_ps;                      /* a read that begins where the last one ended; 0: as any other */
 	uint64_t cache_write_ps;                /* a write that the DRAM cache takes */
 	uint64_t ps_per_kib;                    /* of the media's total bandwidth */
 	uint32_t channels;                      /* pages that are read or programmed at the same time */

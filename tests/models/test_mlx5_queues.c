@@ -235,6 +235,50 @@ START_TEST(blueflame_of_another_wqe)
 }
 END_TEST
 
+static void open_timed(const struct bf_mlx5_profile *profile)
+{
+	teardown();
+	rig_pair_open(&p, 1, profile, &o);
+	a = &p.rig.node[0];
+	b = &p.rig.node[1];
+	for (uint32_t i = 0; i < 65536; i++)
+		a->data[i] = (uint8_t)(i * 11 + 1);
+}
+
+/*
+ * An entry of 256 bytes with its payload in it, by BlueFlame: a device that takes so much fetches nothing, also when
+ * the ring has garbage. Without the last piece, or with pieces ahead of the first, and on a device that takes 64 bytes,
+ * the rest comes from the ring.
+ */
+START_TEST(blueflame_of_a_whole_entry)
+{
+	struct sources n = { .sink = {
+				 .declare_type = ignore_type, .declare_actor = ignore_actor, .write = count_sources } };
+	static const uint32_t wrong[] = { 64, 0, 128, 192 };
+	uint8_t wqe[256];
+	uint16_t index;
+
+	open_timed(_i == 3 ? &bf_mlx5_cx7 : &bf_mlx5_cx7_timed);
+	ck_assert(!bf_stream_open(&p.rig.sim->rec, &p.rig.sim->now_ps, BF_CLASS_QUEUE, &n.sink));
+	index = write_inline(b->data_va, a->data, 220);
+	memcpy(wqe, p.q[0].sq + index * 64u, sizeof(wqe));
+	if (_i == 0)
+		memset(p.q[0].sq + index * 64u, 0xee, sizeof(wqe));
+	bf_put_be32(p.q[0].dbr + 4, p.q[0].sq_pi);
+	for (uint32_t piece = 0; piece < (_i == 1 ? 3 : 4); piece++) {
+		const uint32_t at = _i == 2 ? wrong[piece] : piece * 64;
+
+		bell(BF_MLX5_UAR_BF + at, wqe + at, 64);
+	}
+	rig_run(&p.rig);
+	expect_good(&p.scq[0], index);
+	ck_assert_mem_eq(b->data, a->data, 220);
+	ck_assert(!bf_stream_close(&p.rig.sim->rec));
+	ck_assert_uint_eq(n.blueflame, _i == 0 ? 1 : 0);
+	ck_assert_uint_eq(n.ring, _i == 0 ? 0 : 1);
+}
+END_TEST
+
 START_TEST(doorbells_that_ring_nothing)
 {
 	struct bf_mlx5_qp_info info;
@@ -363,6 +407,7 @@ int main(void)
 	tcase_add_test(tc, record_covers_part_of_a_wqe);
 	tcase_add_test(tc, blueflame);
 	tcase_add_test(tc, blueflame_of_another_wqe);
+	tcase_add_loop_test(tc, blueflame_of_a_whole_entry, 0, 4);
 	tcase_add_test(tc, doorbells_that_ring_nothing);
 	tcase_add_test(tc, live_polling_takes_the_cell);
 	tcase_add_test(tc, loopback);

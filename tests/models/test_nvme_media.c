@@ -167,6 +167,35 @@ START_TEST(write_cache)
 }
 END_TEST
 
+/* A read that begins where the last one ended has been read ahead, by a drive that does so; any other has not. */
+START_TEST(read_ahead)
+{
+	static const uint32_t block[] = { 64, 65, 66, 70, 65, 66 };
+	static const bool ahead[] = { false, true, true, false, false, true };
+	struct bf_nvme_profile p = bf_nvme_970pro;
+	struct host_opts o = { .nvme = { .profile = &p } };
+	struct host_queue q;
+	struct host h;
+	uint64_t va;
+
+	p.ahead_ps = _i ? 5 * BF_US : 0;
+	host_open(&h, &o);
+	host_queue_open(&h, &q, 1, 16);
+	va = host_va(&h, host_alloc(&h, 4096, 4096));
+	for (size_t i = 0; i < BF_ARRAY_LEN(block); i++) {
+		uint64_t took;
+
+		host_rw(&h, &q, BF_NVME_IO_READ, 1, block[i], 1, va, 0);
+		took = time_of(&h, &q);
+		if (_i && ahead[i])
+			ck_assert_uint_lt(took, 20 * BF_US);
+		else
+			ck_assert_uint_gt(took, p.read_ps);
+	}
+	host_close(&h);
+}
+END_TEST
+
 /* Memory is used where it is written, whatever the capacity. */
 START_TEST(sparse)
 {
@@ -535,6 +564,7 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, data_sheet, 0, BF_ARRAY_LEN(loads));
 	tcase_add_test(tc, write_cache);
+	tcase_add_loop_test(tc, read_ahead, 0, 2);
 	tcase_add_test(tc, sparse);
 	tcase_add_test(tc, file_survives);
 	tcase_add_test(tc, file_refused);

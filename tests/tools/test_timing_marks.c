@@ -49,6 +49,7 @@ static const struct nic {
 static const char *const said[] = {
 	"wqe_ps",           /* the product brief's message rate, or no figure's limit */
 	"pcie.max_payload", /* assumed: what servers negotiate */
+	"bf_bytes",         /* a mechanism: WRITEs of 64 bytes in the entry; libmlx5's limit */
 	"atomics_hold",     /* a mechanism: the rate of FETCH_ADDs on one word */
 };
 
@@ -90,6 +91,7 @@ START_TEST(a_drive_has_its_data_sheets_rates)
 	const struct drive *d = &drives[_i];
 
 	near_to("pcie.ps_per_kib", d->p->pcie.ps_per_kib, link_kib(d->gt, 4));
+	ck_assert(!d->p->ahead_ps || is_fitted(d->fitted, "ahead_ps"));
 	if (!is_fitted(d->fitted, "ps_per_kib"))
 		near_to("ps_per_kib", d->p->ps_per_kib, 1024e6 / d->mb);
 	if (!is_fitted(d->fitted, "command_ps"))

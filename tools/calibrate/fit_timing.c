@@ -23,6 +23,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "sim/member.h"
 #include "tools/timing/trial.h"
@@ -34,7 +37,8 @@
 #define STEP_MOST 1.0 /* of ln(constant), for one round */
 #define SWEEPS 80u
 #define SLOPES 40u /* constants that one figure may depend on */
-#define BLOCK 8u   /* constants that are tried together first */
+#define WORKERS 4u
+#define BLOCK 8u /* constants that are tried together first */
 
 struct slope {
 	size_t constant;
@@ -119,6 +123,21 @@ static bool same_experiment(const struct bf_figure *a, const struct bf_figure *b
 	return !strcmp(x, y);
 }
 
+/* To where workers write for all. */
+static int share_points(struct fit *t, struct bf_error *err)
+{
+	const size_t bytes = (t->npoints + 1) * sizeof(*t->points);
+	void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED)
+		return bf_fail(err, -ENOMEM, "no memory");
+	if (t->npoints)
+		memcpy(shared, t->points, t->npoints * sizeof(*t->points));
+	free(t->points);
+	t->points = shared;
+	return 0;
+}
+
 static int read_points(struct fit *t, FILE *f, struct bf_error *err)
 {
 	struct bf_text_lines lines = { .f = f };
@@ -159,7 +178,7 @@ static int read_points(struct fit *t, FILE *f, struct bf_error *err)
 		t->points[t->npoints++] = p;
 	}
 	free(lines.text);
-	return rc;
+	return rc ? rc : share_points(t, err);
 }
 
 /* ---- running ---- */
@@ -227,21 +246,15 @@ static bool block_matters(const struct fit *t, const struct point *p, size_t fro
 	return run(&m, &p->f, &value) && fabs(value - p->value) > 1e-9;
 }
 
-static void find_slopes(struct fit *t)
+/* The slopes of every WORKERS-th figure from `first` on that is no other's twin. */
+static void slopes_of(const struct fit *t, size_t first)
 {
-	for (size_t i = 0; i < t->npoints; i++) {
+	for (size_t i = first; i < t->npoints; i += WORKERS) {
 		struct point *p = &t->points[i];
 
-		if (i % 50 == 49)
-			fprintf(stderr, "slopes: %zu of %zu figures\n", i + 1, t->npoints);
 		p->slopes = 0;
-		if (!p->ran)
+		if (!p->ran || p->twin != i)
 			continue;
-		if (p->twin != i) {
-			memcpy(p->slope, t->points[p->twin].slope, sizeof(p->slope));
-			p->slopes = t->points[p->twin].slopes;
-			continue;
-		}
 		for (size_t b = 0; b < t->nconstants; b += BLOCK) {
 			const size_t end = b + BLOCK < t->nconstants ? b + BLOCK : t->nconstants;
 
@@ -256,6 +269,33 @@ static void find_slopes(struct fit *t)
 					p->slope[p->slopes++] = (struct slope){ c, s };
 			}
 		}
+	}
+}
+
+/* Processes share the points (read_points()). */
+static void find_slopes(struct fit *t)
+{
+	pid_t worker[WORKERS];
+
+	fflush(stdout);
+	for (size_t w = 0; w < WORKERS; w++) {
+		worker[w] = fork();
+		if (worker[w] == 0) {
+			slopes_of(t, w);
+			_exit(0);
+		}
+		if (worker[w] < 0)
+			slopes_of(t, w);
+	}
+	for (size_t w = 0; w < WORKERS; w++)
+		if (worker[w] > 0)
+			waitpid(worker[w], NULL, 0);
+	for (size_t i = 0; i < t->npoints; i++) {
+		const struct point *twin = &t->points[t->points[i].twin];
+
+		if (twin != &t->points[i])
+			memcpy(t->points[i].slope, twin->slope, sizeof(twin->slope));
+		t->points[i].slopes = t->points[i].ran ? twin->slopes : 0;
 	}
 }
 
@@ -561,7 +601,6 @@ int main(int argc, char **argv)
 	}
 	tell_constants(&t, &before);
 	leave_one_source_out(&t);
-	free(t.points);
 	free(t.sources);
 	free(t.move);
 	return 0;

@@ -61,22 +61,24 @@ void bf_timing_model_init(struct bf_timing_model *m)
 	    OF_ENGINE(short_name, id, vram_ps_per_kib, "1 KiB between GPU memories"),                                  \
 	    OF_ENGINE(short_name, id, copy_ps, "dispatch to first data")
 
-static const struct bf_timing_constant constants[] = { NIC("cx5", BF_NIC_CX5),
-						       NIC("cx6", BF_NIC_CX6),
-						       NIC("cx7", BF_NIC_CX7),
-						       DRIVE("970pro", BF_DRIVE_970PRO),
-						       DRIVE("980pro", BF_DRIVE_980PRO),
-						       DRIVE("optane", BF_DRIVE_OPTANE),
-						       DRIVE("p3700", BF_DRIVE_P3700),
-						       DRIVE("m9100", BF_DRIVE_M9100),
-						       DRIVE("mtr-slc", BF_DRIVE_MTR),
-						       ENGINE("mi50", BF_ENGINE_MI50),
-						       ENGINE("mi200", BF_ENGINE_MI200),
-						       ENGINE("mi300x", BF_ENGINE_MI300X),
-						       ENGINE("mi350x", BF_ENGINE_MI350X),
+static const struct bf_timing_constant constants[] = {
+	NIC("cx5", BF_NIC_CX5),
+	NIC("cx6", BF_NIC_CX6),
+	NIC("cx7", BF_NIC_CX7),
+	DRIVE("970pro", BF_DRIVE_970PRO),
+	DRIVE("980pro", BF_DRIVE_980PRO),
+	DRIVE("optane", BF_DRIVE_OPTANE),
+	DRIVE("p3700", BF_DRIVE_P3700),
+	DRIVE("m9100", BF_DRIVE_M9100),
+	DRIVE("mtr-slc", BF_DRIVE_MTR),
+	OF_DRIVE("sn850x", BF_DRIVE_SN850X, ahead_ps, "a read that follows the last one"),
+	ENGINE("mi50", BF_ENGINE_MI50),
+	ENGINE("mi200", BF_ENGINE_MI200),
+	ENGINE("mi300x", BF_ENGINE_MI300X),
+	ENGINE("mi350x", BF_ENGINE_MI350X),
 #define CONSTANT(name, value, basis, what)                                                                             \
 	{ #name, NULL, BF_MEMBER(struct bf_timing_model, sw.name), BF_BASIS_##basis, what },
-						       BF_TIMING_SOFTWARE(CONSTANT)
+	BF_TIMING_SOFTWARE(CONSTANT)
 #undef CONSTANT
 };
 

@@ -298,15 +298,19 @@ static uint32_t put_segments(struct bf_perf_pair *p, const struct bf_perf_node *
 	return at;
 }
 
-static void ring(struct bf_perf_pair *p, struct bf_perf_node *n, struct bf_perf_qp *q, const uint8_t *entry)
+/* libmlx5 stores an entry with its payload in it as a whole, where the buffer takes it. */
+static void ring(struct bf_perf_pair *p, struct bf_perf_node *n, struct bf_perf_qp *q, const uint8_t *entry,
+		 uint32_t len)
 {
+	const uint64_t at = BF_MLX5_UAR_BF + q->bf_half;
 	uint8_t bell[8];
 
 	bf_put_be32(q->dbr + 4, q->sq_pi);
 	bf_put_be32(bell, (uint32_t)q->sq_pi << 8);
 	bf_put_be32(bell + 4, q->qpn << 8);
-	bf_mmio_post(bf_mlx5_uar(n->dev, n->uar), BF_MLX5_UAR_BF + q->bf_half, p->run.blueflame ? entry : bell,
-		     p->run.blueflame ? 64 : 8);
+	bf_mmio_post(bf_mlx5_uar(n->dev, n->uar), at, p->run.blueflame ? entry : bell, p->run.blueflame ? 64 : 8);
+	for (uint32_t i = 64; p->run.blueflame && len <= BF_MLX5_BF_BUF && i < len; i += 64)
+		bf_mmio_post(bf_mlx5_uar(n->dev, n->uar), at + i, entry + i, 64);
 	q->bf_half ^= BF_MLX5_BF_BUF;
 }
 
@@ -329,7 +333,7 @@ void bf_perf_post(struct bf_perf_pair *p, uint32_t from, uint32_t qi, bool signa
 		memcpy(q->sq + (((uint32_t)q->sq_pi * 64 + i) & mask), w + i, 16);
 	q->sq_pi = (uint16_t)(q->sq_pi + (ds + 3) / 4);
 	q->posted++;
-	ring(p, n, q, w);
+	ring(p, n, q, w, ds * 16);
 }
 
 void bf_perf_post_recv(struct bf_perf_pair *p, uint32_t i, uint32_t qi)

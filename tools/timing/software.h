@@ -55,6 +55,7 @@
 	X(spdk_io, 36101, FITTED, "SPDK's share of one request, submission; as much behind its completion") \
 	X(gpu_nvme, 16900 * BF_NS, FITTED, "a GPU thread's share of a lone request (rocm-xio)") \
 	X(gpu_nvme_batch, 1000 * BF_NS, FITTED, "of each of a batch") \
+	X(gpu_nvme_step, 4700 * BF_NS, FITTED, "a GPU thread's share of each of reads that follow each other (rocm-xio)") \
 	X(bam_io, 100 * BF_NS, FITTED, "BaM: from one request to the next, all threads of the GPU") \
 	X(gpu_bell, 233 * BF_NS, FITTED, "a GPU thread's fence and doorbell store, beside the link") \
 	/* SDMA. */ \

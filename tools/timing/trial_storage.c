@@ -141,6 +141,23 @@ static int run_time(struct bf_timing_trial *t)
 	return bf_trial_time(t, BF_TRIAL_RUN, (double)r.mean_ps + (count - 1) * (double)r.interval_ps / n);
 }
 
+/* rocm-xio, step by step: a GPU thread reads block after block, which the drive has read ahead. */
+static int gpu_step(struct bf_timing_trial *t)
+{
+	struct bf_storage_run run;
+	struct bf_storage_result r;
+	int rc;
+
+	if (!load_of(t, &run))
+		return 0;
+	run.sequential = true;
+	run.submit_ps = bf_figure_says(t->figure->op, "Total") ? t->model->sw.gpu_nvme_step : 0;
+	rc = bf_storage_measure(&run, &r, t->err);
+	if (rc)
+		return rc;
+	return bf_trial_time(t, run.submit_ps ? BF_TRIAL_PHASES : BF_TRIAL_RUN, (double)r.mean_ps);
+}
+
 /*
  * rocm-xio: a GPU thread reads. The least is a lone request's; the mean of a batch is that of requests which follow
  * each other, since the next one is put when the last has been seen.
@@ -181,10 +198,8 @@ const struct bf_trial_rule bf_trials_storage[] = {
 	{ "nvme", "run_time", NULL, run_time, NULL },
 	{ "nvme", "gpu_initiated_latency", NULL, gpu_read, NULL },
 	{ "nvme", "gpu_overhead_per_io", NULL, NULL, "instructions of a GPU thread: no device takes part" },
-	{ "nvme", "substep_time", "CQ poll", NULL,
-	  "reads that follow each other: the drive's read-ahead is not modelled" },
-	{ "nvme", "substep_time", "Total", NULL,
-	  "reads that follow each other: the drive's read-ahead is not modelled" },
+	{ "nvme", "substep_time", "CQ poll", gpu_step, NULL },
+	{ "nvme", "substep_time", "Total", gpu_step, NULL },
 	{ "nvme", "substep_time", NULL, NULL, "instructions of a GPU thread: no device takes part" },
 	{ 0 },
 };

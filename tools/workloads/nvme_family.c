@@ -92,7 +92,7 @@ static const struct {
 	FIELD(read_ps),         FIELD(program_ps),    FIELD(erase_ps),        FIELD(cache_write_ps),
 	FIELD(ps_per_kib),      FIELD(channels),      FIELD(media_page),      FIELD(cache_bytes),
 	FIELD(max_io_queues),   FIELD(mqes),          FIELD(dstrd),           FIELD(mdts),
-	FIELD(mpsmax),          FIELD(vectors),
+	FIELD(mpsmax),          FIELD(vectors),       FIELD(ahead_ps),
 };
 
 static const struct bf_nvme_profile *const *profiles(void)

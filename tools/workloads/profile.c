@@ -64,6 +64,7 @@ static const struct field fields[] = {
 	FIELD(ack_delay_ps, 0, TIME_MAX),
 	FIELD(ack_every, 1, 1u << 16),
 	FIELD(fetch_wqebbs, 1, 1u << 10),
+	FIELD(bf_bytes, 64, 256),
 	FIELD(max_outstanding, 1, 1u << 20),
 	FIELD(log_max_qp, 1, 24),
 	FIELD(log_max_cq, 1, 24),
