@@ -74,16 +74,16 @@ START_TEST(each_constant_of_a_nic_has_a_mark)
 }
 END_TEST
 
-/* Data sheets: MB/s read in sequence, random reads of 4 KiB a second, generation of four lanes. */
+/* Data sheets: MB/s read and written in sequence, random reads of 4 KiB a second, generation of four lanes. */
 static const struct drive {
 	const struct bf_nvme_profile *p;
 	const char *fitted;
-	double mb, reads, gt;
+	double mb, write_mb, reads, gt;
 } drives[] = {
-	{ &bf_nvme_980pro, "980pro", 7000, 1e6, 16 },    { &bf_nvme_pm1733, "pm1733", 7000, 1.45e6, 16 },
-	{ &bf_nvme_optane, "optane", 7200, 1.55e6, 16 }, { &bf_nvme_p3700, "p3700", 2800, 460e3, 8 },
-	{ &bf_nvme_m9100, "m9100", 3000, 750e3, 8 },     { &bf_nvme_p4510, "p4510", 3000, 637e3, 8 },
-	{ &bf_nvme_sn850x, "sn850x", 7300, 1.2e6, 16 },  { &bf_nvme_mtr, "mtr-slc", 0, 0, 16 },
+	{ &bf_nvme_980pro, "980pro", 7000, 5000, 1e6, 16 },    { &bf_nvme_pm1733, "pm1733", 7000, 3800, 1.45e6, 16 },
+	{ &bf_nvme_optane, "optane", 7200, 6100, 1.55e6, 16 }, { &bf_nvme_p3700, "p3700", 2800, 1900, 460e3, 8 },
+	{ &bf_nvme_m9100, "m9100", 3000, 2000, 750e3, 8 },     { &bf_nvme_p4510, "p4510", 3000, 2900, 637e3, 8 },
+	{ &bf_nvme_sn850x, "sn850x", 7300, 6600, 1.2e6, 16 },  { &bf_nvme_mtr, "mtr-slc", 0, 0, 0, 16 },
 };
 
 START_TEST(a_drive_has_its_data_sheets_rates)
@@ -96,8 +96,52 @@ START_TEST(a_drive_has_its_data_sheets_rates)
 		near_to("ps_per_kib", d->p->ps_per_kib, 1024e6 / d->mb);
 	if (!is_fitted(d->fitted, "command_ps"))
 		near_to("command_ps", d->p->command_ps, 1e12 / d->reads);
+	if (d->write_mb > 0) /* all channels program at once */
+		near_to("program_ps", d->p->program_ps, (double)d->p->channels * d->p->media_page * 1e6 / d->write_mb);
 }
 END_TEST
+
+#define MEMBER(name)                                                                                                   \
+	{                                                                                                              \
+#name, BF_MEMBER(struct bf_nvme_profile, name)                                                         \
+	}
+/* What no published figure tells: as in the 970 PRO's profile, where each says "assumed" or its source. */
+static const struct {
+	const char *name;
+	size_t offset, size;
+} unconstrained_of_drives[] = {
+	MEMBER(pcie.latency_ps),
+	MEMBER(pcie.mem_ps),
+	MEMBER(pcie.max_payload),
+	MEMBER(pcie.max_read_request),
+	MEMBER(pcie.tlp_overhead),
+	MEMBER(doorbell_ps),
+	MEMBER(completion_ps),
+	MEMBER(ready_ps),
+	MEMBER(disable_ps),
+	MEMBER(fetch_entries),
+	MEMBER(erase_ps),
+	MEMBER(cache_bytes),
+	MEMBER(max_io_queues),
+	MEMBER(mqes),
+	MEMBER(dstrd),
+	MEMBER(mdts),
+	MEMBER(mpsmax),
+	MEMBER(cqr),
+};
+
+START_TEST(what_nothing_tells_of_a_drive_is_the_970_pros)
+{
+	for (size_t i = 0; i < BF_ARRAY_LEN(unconstrained_of_drives); i++) {
+		const size_t offset = unconstrained_of_drives[i].offset, size = unconstrained_of_drives[i].size;
+
+		ck_assert_msg(bf_member_get(drives[_i].p, offset, size) == bf_member_get(&bf_nvme_970pro, offset, size),
+			      "%s: %s is not the 970 PRO's, and nothing says why", drives[_i].p->name,
+			      unconstrained_of_drives[i].name);
+	}
+}
+END_TEST
+#undef MEMBER
 
 static const struct engine {
 	const struct bf_sdma_profile *p;
@@ -123,6 +167,46 @@ START_TEST(an_engines_rates_are_its_links_or_fitted)
 }
 END_TEST
 
+#define MEMBER(name)                                                                                                   \
+	{                                                                                                              \
+#name, BF_MEMBER(struct bf_sdma_profile, name)                                                         \
+	}
+/* What no published figure tells of an engine: as in the profile of its generation. */
+static const struct {
+	const char *name;
+	size_t offset, size;
+} unconstrained_of_engines[] = {
+	MEMBER(link.latency_ps),
+	MEMBER(link.mem_ps),
+	MEMBER(link.max_payload),
+	MEMBER(link.max_read_request),
+	MEMBER(link.tlp_overhead),
+	MEMBER(doorbell_ps),
+	MEMBER(packet_ps),
+	MEMBER(jitter_ps),
+	MEMBER(row_ps),
+	MEMBER(element_ps[0]),
+	MEMBER(element_ps[4]),
+	MEMBER(rptr_lag_ps),
+	MEMBER(poll_ps),
+	MEMBER(fetch_bytes),
+	MEMBER(queues),
+	MEMBER(copies),
+};
+
+START_TEST(what_nothing_tells_of_an_engine_is_its_generations)
+{
+	for (size_t i = 0; i < BF_ARRAY_LEN(unconstrained_of_engines); i++) {
+		const size_t offset = unconstrained_of_engines[i].offset, size = unconstrained_of_engines[i].size;
+
+		ck_assert_msg(bf_member_get(engines[_i].p, offset, size) == bf_member_get(&bf_sdma_v4, offset, size),
+			      "%s: %s is not v4's, and nothing says why", engines[_i].p->name,
+			      unconstrained_of_engines[i].name);
+	}
+}
+END_TEST
+#undef MEMBER
+
 START_TEST(software_says_where_it_is_from)
 {
 	size_t n;
@@ -147,6 +231,8 @@ int main(void)
 	tcase_add_loop_test(tc, each_constant_of_a_nic_has_a_mark, 0, BF_ARRAY_LEN(nics));
 	tcase_add_loop_test(tc, a_drive_has_its_data_sheets_rates, 0, BF_ARRAY_LEN(drives));
 	tcase_add_loop_test(tc, an_engines_rates_are_its_links_or_fitted, 0, BF_ARRAY_LEN(engines));
+	tcase_add_loop_test(tc, what_nothing_tells_of_a_drive_is_the_970_pros, 0, BF_ARRAY_LEN(drives));
+	tcase_add_loop_test(tc, what_nothing_tells_of_an_engine_is_its_generations, 0, BF_ARRAY_LEN(engines));
 	tcase_add_test(tc, software_says_where_it_is_from);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);

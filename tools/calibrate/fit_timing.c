@@ -37,7 +37,7 @@
 #define STEP_MOST 1.0 /* of ln(constant), for one round */
 #define SWEEPS 80u
 #define SLOPES 40u /* constants that one figure may depend on */
-#define WORKERS 4u
+#define WORKERS 8u
 #define BLOCK 8u /* constants that are tried together first */
 
 struct slope {
@@ -231,9 +231,33 @@ static double slope_of(const struct fit *t, const struct point *p, size_t c)
 	return (value - p->value) / moved;
 }
 
+/* What software's constants are of one device alone, by the beginnings of their names: no other is tried with them. */
+static const struct {
+	const char *prefix, *device;
+} home[] = {
+	{ "fio_", "nvme" },  { "spdk_", "nvme" }, { "gpu_nvme", "nvme" },  { "bam_", "nvme" },
+	{ "rocr_", "sdma" }, { "hip_", "sdma" },  { "dma_", "sdma" },      { "tma_", "hopper" },
+	{ "sm_", "hopper" }, { "l2_", "hopper" }, { "hbm_", "hopper" },    { "ce_", "hopper" },
+	{ "ep_", "mlx5" },   { "mpi_", "mlx5" },  { "dispatch_", "mlx5" }, { "script_", "mlx5" },
+	{ "bar_", "pcie" },
+};
+
 static bool concerns(const struct bf_timing_constant *c, const char *device)
 {
-	return !c->device || !strcmp(c->device, device);
+	if (c->device)
+		return !strcmp(c->device, device);
+	for (size_t i = 0; i < BF_ARRAY_LEN(home); i++)
+		if (!strncmp(c->name, home[i].prefix, strlen(home[i].prefix)))
+			return !strcmp(home[i].device, device);
+	return true;
+}
+
+static bool any_concerns(const struct fit *t, size_t from, size_t to, const char *device)
+{
+	for (size_t c = from; c < to; c++)
+		if (concerns(&t->constants[c], device))
+			return true;
+	return false;
 }
 
 static bool block_matters(const struct fit *t, const struct point *p, size_t from, size_t to)
@@ -258,12 +282,12 @@ static void slopes_of(const struct fit *t, size_t first)
 		for (size_t b = 0; b < t->nconstants; b += BLOCK) {
 			const size_t end = b + BLOCK < t->nconstants ? b + BLOCK : t->nconstants;
 
-			if (!concerns(&t->constants[b], p->f.device) && !concerns(&t->constants[end - 1], p->f.device))
+			if (!any_concerns(t, b, end, p->f.device))
 				continue;
 			if (!block_matters(t, p, b, end))
 				continue;
 			for (size_t c = b; c < end && p->slopes < SLOPES; c++) {
-				const double s = slope_of(t, p, c);
+				const double s = concerns(&t->constants[c], p->f.device) ? slope_of(t, p, c) : 0;
 
 				if (fabs(s) > 1e-4)
 					p->slope[p->slopes++] = (struct slope){ c, s };
