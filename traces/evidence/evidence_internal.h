@@ -80,4 +80,27 @@ struct bf_evidence *bf_evidence_add(struct bf_evidence_list *list); /* NULL: no 
 /* Facts of a completion from the bytes of it that are there. */
 void bf_evidence_from_cqe(struct bf_evidence *e);
 
+/* ---- what it means: a table for each device, meanings_*.c ---- */
+
+struct bf_meaning_row {
+	enum bf_evidence_device device;
+	int kind;             /* -1: a completion's status decides */
+	int32_t code, vendor; /* syndrome or status; vendor -1: any */
+	struct bf_meaning m;
+};
+struct bf_meaning_table {
+	const struct bf_meaning_row *row;
+	size_t n;
+};
+extern const struct bf_meaning_table bf_meanings_nic, bf_meanings_drive, bf_meanings_copier, bf_meanings_packets;
+
+/* Codes of packets: AETH syndromes without an RNR NAK's time, the opcode of a notice, and two of our own. */
+#define CNP 0x81
+#define AGAIN 0x100
+#define LATE 0x101
+#define OUT_OF_PLACE 0x102 /* likewise, of an entry in a ring */
+
+#define NO_RULE NULL
+#define PEER "The peer's own log: its first error of the same time; its queue pair's state (rdma res show qp)."
+
 #endif
