@@ -2,8 +2,20 @@
 #ifndef BELFRY_TESTS_PLAIN_MLX5_H
 #define BELFRY_TESTS_PLAIN_MLX5_H
 
-#include <stdbool.h>
 #include <stdint.h>
+
+enum plain_mistake {
+	PLAIN_NONE,
+	PLAIN_NO_ENTRY_FENCE,    /* between entry and doorbell record */
+	PLAIN_NO_DOORBELL_FENCE, /* between record and doorbell */
+	PLAIN_RKEY_ORDER,        /* the remote key in the CPU's byte order */
+	PLAIN_OWNER_WRAP,        /* the owner bit is not expected to turn at the end of the ring */
+	PLAIN_OWNER_IGNORED,     /* any opcode but "invalid" is a completion */
+	PLAIN_WEAK_POLL,         /* the completion is not polled as volatile */
+	PLAIN_RECORD_ORDER,      /* the doorbell record in the CPU's byte order */
+	PLAIN_TWENTY,            /* twenty entries under way in a ring of sixteen */
+	PLAIN_NO_FENCES,         /* neither of the two */
+};
 
 struct plain_wqe {
 	uint32_t opmod_idx_opcode, qpn_ds, fm_ce_se, imm;
@@ -26,7 +38,7 @@ struct plain_qp {
 	volatile uint64_t *doorbell;
 	uint32_t qpn, wqebbs, cqes, lkey, rkey;
 	uint32_t posted, polled, posts; /* posts: how often the driver's own lock was taken */
-	bool no_entry_fence, no_doorbell_fence;
+	enum plain_mistake mistake;
 };
 
 void plain_put(struct plain_qp *q, uint64_t to, uint64_t from, uint32_t bytes);

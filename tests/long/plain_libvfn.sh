@@ -45,6 +45,7 @@ if ./trial no-head >out; then
 	echo "a head that is never told goes unnoticed"
 	exit 1
 fi
+grep -q '^cause: NVME-CQ-NOT-RUNG ' out || { cat out; exit 1; }
 "$prefix/bin/belfry" lint libvfn.bft >out || [ $? -eq 3 ]
 grep -q 'vfn/nvme/queue.h:[0-9]* in nvme_cq_get_cqe' out || { cat out; exit 1; }
-echo "libvfn's NVMe queues: good in 30 runs as they are; the line that polls in vain is named"
+echo "libvfn's NVMe queues: good in 30 runs as they are; the line that polls in vain is named, and why"
