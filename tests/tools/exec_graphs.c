@@ -69,6 +69,7 @@ struct words {
 
 static struct {
 	int (*init)(unsigned), (*retain)(void **, int), (*set)(void *);
+	int (*push)(void *), (*pop)(void **), (*current)(void **);
 	int (*load)(void **, const void *), (*get)(void **, void *, const char *);
 	int (*allocate)(uint64_t *, size_t), (*allocate_async)(uint64_t *, size_t, void *),
 	    (*free_async)(uint64_t, void *);
@@ -109,6 +110,9 @@ static void load(void)
 		{ "cuInit", &cu.init },
 		{ "cuDevicePrimaryCtxRetain", &cu.retain },
 		{ "cuCtxSetCurrent", &cu.set },
+		{ "cuCtxPushCurrent_v2", &cu.push },
+		{ "cuCtxPopCurrent_v2", &cu.pop },
+		{ "cuCtxGetCurrent", &cu.current },
 		{ "cuModuleLoadData", &cu.load },
 		{ "cuModuleGetFunction", &cu.get },
 		{ "cuMemAlloc_v2", &cu.allocate },
@@ -405,6 +409,19 @@ static void test_processes(const char *program)
 	NEED(!cu.synchronize(event) && !cu.query(event) && !cu.event_gone(event), "the event");
 }
 
+/* A context is on a thread's stack as often as it was pushed. */
+static void test_contexts(void)
+{
+	void *context, *now;
+
+	NEED(!cu.current(&context) && !cu.push(context) && !cu.push(context), "cuCtxPushCurrent");
+	for (int i = 0; i < 2; i++)
+		NEED(!cu.pop(&now) && now == context && !cu.current(&now) && now == context, "cuCtxPopCurrent");
+	NEED(!cu.pop(&now) && now == context && !cu.current(&now) && !now, "the last one");
+	NEED(cu.pop(&now) == 201, "cuCtxPopCurrent of nothing");
+	NEED(!cu.push(context) && !cu.current(&now) && now == context, "the first one");
+}
+
 /* Bytes of graphs' memory: allocated, at most so, there, at most so. */
 static void memory_is(uint64_t used, uint64_t used_high, uint64_t there, uint64_t there_high)
 {
@@ -484,6 +501,7 @@ int main(int argc, char **argv)
 	test_capture();
 	test_errors();
 	test_refused();
+	test_contexts();
 	test_memory();
 	test_words();
 	test_limits();

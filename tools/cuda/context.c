@@ -6,7 +6,15 @@
 
 #define CONTEXT_MAGIC 0x78746375u
 
-static _Thread_local struct bf_cu_context *current;
+#define STACK_MAX 128u
+
+/* A thread's contexts: the last is the current one, and none is below the first. */
+static _Thread_local struct {
+	struct bf_cu_context *context[STACK_MAX];
+	uint32_t below; /* the current one */
+} stack;
+
+#define current (stack.context[stack.below])
 
 bool bf_cu_is_context(const struct bf_cu_context *c)
 {
@@ -118,6 +126,22 @@ int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags)
 	return BF_CU_OK;
 }
 
+/* Also the one that is current already: as often as it is popped. */
+static int push(struct bf_cu_context *c)
+{
+	if (current && stack.below == STACK_MAX - 1)
+		return BF_CU_OUT_OF_MEMORY;
+	stack.below += current != NULL;
+	current = c;
+	return BF_CU_OK;
+}
+
+static void pop(void)
+{
+	current = NULL;
+	stack.below -= stack.below != 0;
+}
+
 int cuCtxCreate_v2(CUcontext *out, unsigned flags, int device)
 {
 	int rc = bf_cu_check_device(device);
@@ -130,9 +154,8 @@ int cuCtxCreate_v2(CUcontext *out, unsigned flags, int device)
 	bf_cu_unlock();
 	if (!c)
 		return BF_CU_OUT_OF_MEMORY;
-	c->below = current;
-	current = *out = c;
-	return BF_CU_OK;
+	*out = c;
+	return push(c);
 }
 
 int cuCtxCreate_v4(CUcontext *out, const void *params, unsigned flags, int device)
@@ -156,7 +179,7 @@ int cuCtxDestroy_v2(CUcontext c)
 	bf_cu_unlock();
 	bf_cu_print();
 	if (current == c)
-		current = c->below;
+		pop();
 	c->magic = 0; /* its streams live on for those who still hold them */
 	return rc;
 }
@@ -185,10 +208,7 @@ int cuCtxPushCurrent_v2(CUcontext c)
 
 	if (rc || !bf_cu_is_context(c))
 		return rc ? rc : BF_CU_INVALID_CONTEXT;
-	if (c != current)
-		c->below = current;
-	current = c;
-	return BF_CU_OK;
+	return push(c);
 }
 
 int cuCtxPopCurrent_v2(CUcontext *out)
@@ -199,8 +219,7 @@ int cuCtxPopCurrent_v2(CUcontext *out)
 		return BF_CU_INVALID_CONTEXT;
 	if (out)
 		*out = c;
-	current = c->below;
-	c->below = NULL;
+	pop();
 	return BF_CU_OK;
 }
 

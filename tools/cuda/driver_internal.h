@@ -31,7 +31,6 @@ struct bf_cu_context {
 	int device;
 	unsigned flags;
 	bool primary;
-	struct bf_cu_context *below; /* on a thread's stack */
 	struct bf_cu_stream *legacy; /* its default stream */
 };
 
