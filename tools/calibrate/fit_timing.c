@@ -231,25 +231,11 @@ static double slope_of(const struct fit *t, const struct point *p, size_t c)
 	return (value - p->value) / moved;
 }
 
-/* What software's constants are of one device alone, by the beginnings of their names: no other is tried with them. */
-static const struct {
-	const char *prefix, *device;
-} home[] = {
-	{ "fio_", "nvme" },  { "spdk_", "nvme" }, { "gpu_nvme", "nvme" },  { "bam_", "nvme" },
-	{ "rocr_", "sdma" }, { "hip_", "sdma" },  { "dma_", "sdma" },      { "tma_", "hopper" },
-	{ "sm_", "hopper" }, { "l2_", "hopper" }, { "hbm_", "hopper" },    { "ce_", "hopper" },
-	{ "ep_", "mlx5" },   { "mpi_", "mlx5" },  { "dispatch_", "mlx5" }, { "script_", "mlx5" },
-	{ "bar_", "pcie" },
-};
-
 static bool concerns(const struct bf_timing_constant *c, const char *device)
 {
-	if (c->device)
-		return !strcmp(c->device, device);
-	for (size_t i = 0; i < BF_ARRAY_LEN(home); i++)
-		if (!strncmp(c->name, home[i].prefix, strlen(home[i].prefix)))
-			return !strcmp(home[i].device, device);
-	return true;
+	const char *home = bf_timing_constant_home(c);
+
+	return !home || !strcmp(home, device);
 }
 
 static bool any_concerns(const struct fit *t, size_t from, size_t to, const char *device)

@@ -1,5 +1,7 @@
 #include "tools/timing/model.h"
 
+#include <string.h>
+
 #include "sim/member.h"
 
 void bf_timing_model_init(struct bf_timing_model *m)
@@ -86,4 +88,21 @@ const struct bf_timing_constant *bf_timing_constants(size_t *n)
 {
 	*n = BF_ARRAY_LEN(constants);
 	return constants;
+}
+
+/* What software's constants are of one device alone, by the beginnings of their names. */
+static const struct {
+	const char *prefix, *device;
+} home[] = {
+	{ "fio_", "nvme" },  { "spdk_", "nvme" },     { "gpu_nvme", "nvme" }, { "bam_", "nvme" },
+	{ "rocr_", "sdma" }, { "hip_", "sdma" },      { "dma_", "sdma" },     { "ep_", "mlx5" },
+	{ "mpi_", "mlx5" },  { "dispatch_", "mlx5" }, { "script_", "mlx5" },  { "bar_", "pcie" },
+};
+
+const char *bf_timing_constant_home(const struct bf_timing_constant *c)
+{
+	for (size_t i = 0; !c->device && i < BF_ARRAY_LEN(home); i++)
+		if (!strncmp(c->name, home[i].prefix, strlen(home[i].prefix)))
+			return home[i].device;
+	return c->device;
 }

@@ -54,4 +54,7 @@ struct bf_timing_constant {
 /* All of them that figures may speak to; `*n` gets their number. */
 const struct bf_timing_constant *bf_timing_constants(size_t *n);
 
+/* The device whose figures alone the constant can change; NULL: any. */
+const char *bf_timing_constant_home(const struct bf_timing_constant *constant);
+
 #endif
