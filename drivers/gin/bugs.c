@@ -26,5 +26,13 @@ const struct bf_gin_bug bf_gin_bugs[] = {
 	{ BF_GIN_BUG_GFD_LOST, "gin-gfd-lost",
 	  "the proxy takes a descriptor without room for its request, and drops it" },
 	{ BF_GIN_BUG_GFD_FLAG, "gin-gfd-flag", "the proxy looks at the flag of a descriptor's first word alone" },
+	{ BF_GIN_BUG_ONE_SPORT, "gin-one-sport", "host: all connections have one UDP source port" },
+	{ BF_GIN_BUG_DEPTH_1, "gin-depth-1", "host: a queue pair has one READ or atomic in flight" },
+	{ BF_GIN_BUG_CQ_PAGE, "gin-cq-page", "host: a CQ of one entry begins far behind the beginning of its page" },
+	{ BF_GIN_BUG_UMEM_OFFSET, "gin-umem-offset",
+	  "host: the heap is registered without its offset in the allocation" },
+	{ BF_GIN_BUG_D2P_RELEASE, "gin-d2p-release", "a descriptor's owner is stored without releasing its fields" },
+	{ BF_GIN_BUG_D2P_LAP, "gin-d2p-lap", "the proxy looks for the owner of the first lap in all laps" },
+	{ BF_GIN_BUG_D2P_ROOM, "gin-d2p-room", "descriptors are put where others have not been taken" },
 	{ 0, 0, 0 },
 };

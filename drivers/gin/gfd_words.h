@@ -22,6 +22,17 @@ struct bf_gfd {
 	uint64_t add;   /* to the signal */
 };
 
+/* Of what it says, for records; two that differ hardly have the same. */
+BF_FN uint16_t bf_gfd_sum(const struct bf_gfd *d)
+{
+	uint64_t z = d->op ^ d->bytes << 8;
+
+	z = (z ^ (d->op & BF_GFD_INLINE ? d->value : d->src)) * 0x9e3779b97f4a7c15ull;
+	z = (z ^ z >> 29 ^ d->dst) * 0x9e3779b97f4a7c15ull;
+	z = (z ^ z >> 29 ^ d->add ^ (uint64_t)d->signal << 40 ^ (uint64_t)d->counter << 20) * 0x9e3779b97f4a7c15ull;
+	return (uint16_t)(z >> 48);
+}
+
 /* The words; bit 0 of each is its flag (NCCL gin_proxy_device_host_common.h). */
 BF_FN void bf_gfd_encode(const struct bf_gfd *d, uint64_t *word)
 {

@@ -22,6 +22,7 @@ enum bf_gin_handler {
 	BF_GIN_BF,        /* the entry's 64 bytes, record, doorbell */
 	BF_GIN_PROXY,     /* a slot that a thread of the CPU looks at */
 	BF_GIN_GFD,       /* not by the GPU: descriptors in a queue, for which a thread of the CPU posts (gfd.h) */
+	BF_GIN_D2P,       /* the same, with UCX's descriptors: puts and adds (d2p.h) */
 };
 
 /* A completion queue: a ring that the device fills and nobody tells what was consumed. */
@@ -54,7 +55,7 @@ struct bf_gin_qp {
 	void *sq_db;        /* the register; of BF_GIN_PROXY the slot */
 	struct bf_gin_cq cq;
 	uint64_t last_get, visible_get; /* index + 1 */
-	struct bf_gin_gfds *gfd;        /* of BF_GIN_GFD */
+	struct bf_gin_gfds *gfd;        /* of BF_GIN_GFD and BF_GIN_D2P */
 } __attribute__((aligned(64)));
 
 /* What a PE's threads know. Addresses in entries are offsets: keys begin at 0. Keys are as entries have them. */
@@ -63,6 +64,8 @@ struct bf_gin_state {
 	uint32_t mype, npes, contexts;
 	uint32_t sharing;
 	uint8_t *heap;
+	uint64_t window;              /* where it is for the device, and for records */
+	uint32_t udp_sport;           /* of all connections; 0: left to the device */
 	struct bf_gin_qp *qps;        /* [context * npes + peer]; the own one is not there */
 	struct bf_gin_qp *companions; /* the same order: counters */
 	const uint32_t *rkeys;        /* [peer], of data; may be relaxed */
@@ -96,6 +99,13 @@ struct bf_gin_state {
 #define BF_GIN_BUG_GROUP (1u << 20)
 #define BF_GIN_BUG_GFD_LOST (1u << 21)
 #define BF_GIN_BUG_GFD_FLAG (1u << 22)
+#define BF_GIN_BUG_ONE_SPORT (1u << 23)
+#define BF_GIN_BUG_DEPTH_1 (1u << 24)
+#define BF_GIN_BUG_CQ_PAGE (1u << 25)
+#define BF_GIN_BUG_UMEM_OFFSET (1u << 26)
+#define BF_GIN_BUG_D2P_RELEASE (1u << 27)
+#define BF_GIN_BUG_D2P_LAP (1u << 28)
+#define BF_GIN_BUG_D2P_ROOM (1u << 29)
 
 struct bf_gin_bug {
 	uint64_t bit;

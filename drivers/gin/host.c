@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/gin/gfd_words.h"
+#include "drivers/gin/d2p_words.h"
 #include "models/mlx5/prm.h"
 
-#define PAGE 4096u
+#define LOG_PAGE 12u
+#define PAGE (1u << LOG_PAGE)
 #define ACK_TIMEOUT 14u /* 67 ms */
 #define DESCRIPTORS 32u /* of a queue of the CPU's; NCCL_NET_MAX_REQUESTS */
 #define DESCRIPTOR_QUEUE (DESCRIPTORS * BF_GFD_WORDS * 8 + 64)
@@ -69,9 +70,11 @@ static int get_memory(struct bf_gin_host *h, uint32_t pe, enum bf_placement plac
 	return rc ? bf_fail(h->err, rc, "PE %u: no memory for '%s'", pe, name) : 0;
 }
 
-static int create_umem(struct bf_gin_host *h, uint32_t pe, const struct bf_memory *m, uint32_t *id)
+/* `log_page`: of its pages. The list begins with the page that the memory begins in. */
+static int create_umem(struct bf_gin_host *h, uint32_t pe, const struct bf_memory *m, uint32_t log_page, uint32_t *id)
 {
-	const uint64_t pages = (m->size + PAGE - 1) / PAGE;
+	const uint64_t page = 1ull << log_page, offset = m->va & (page - 1);
+	const uint64_t pages = (offset + m->size + page - 1) / page;
 	const size_t len = BF_CREATE_UMEM_MTT + pages * 8;
 	uint8_t *in = calloc(1, len);
 	int rc;
@@ -79,8 +82,10 @@ static int create_umem(struct bf_gin_host *h, uint32_t pe, const struct bf_memor
 	if (!in)
 		return bf_fail(h->err, -ENOMEM, "PE %u: no memory for a list of pages", pe);
 	BF_MLX5_SET(in + BF_CREATE_UMEM_CTX, BF_UMEM_NUM_MTT, (uint32_t)pages);
+	BF_MLX5_SET(in + BF_CREATE_UMEM_CTX, BF_UMEM_LOG_PAGE_SIZE, log_page - LOG_PAGE);
+	BF_MLX5_SET(in + BF_CREATE_UMEM_CTX, BF_UMEM_PAGE_OFFSET, (uint32_t)offset);
 	for (uint64_t i = 0; i < pages; i++)
-		bf_put_be64(in + BF_CREATE_UMEM_MTT + i * 8, (m->va + i * PAGE) | 3);
+		bf_put_be64(in + BF_CREATE_UMEM_MTT + i * 8, (m->va - offset + i * page) | 3);
 	rc = command(h, pe, BF_MLX5_CMD_CREATE_UMEM, "CREATE_UMEM", in, len, id);
 	free(in);
 	return rc;
@@ -145,7 +150,8 @@ static int create_queue(struct bf_gin_host *h, uint32_t pe, uint32_t i, const st
 	for (uint32_t n = 0; n < h->o.depth; n++)
 		qp->cq.cqe[n * 64 + 63] = 0xf1;
 	BF_MLX5_SET(cqc, BF_CQC_OI, 1);
-	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log);
+	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, h->o.bugs & BF_GIN_BUG_CQ_PAGE ? 0 : log); /* one entry, as UCX has it */
+	BF_MLX5_SET(cqc, BF_CQC_CC, (h->o.bugs & BF_GIN_BUG_CQ_PAGE) != 0);
 	BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, uar->index);
 	BF_MLX5_SET(cqc, BF_CQC_DBR_UMEM_VALID, 1);
 	BF_MLX5_SET(cqc, BF_CQC_DBR_UMEM_ID, p->record_umem);
@@ -203,7 +209,7 @@ static int lay_descriptors(struct bf_gin_host *h, uint32_t pe)
 	uint8_t *base;
 	int rc;
 
-	if (h->o.handler != BF_GIN_GFD)
+	if (h->o.handler < BF_GIN_GFD)
 		return 0;
 	if (h->o.heap_bytes / 8 > BF_GFD_SIGNALS / 2)
 		return bf_fail(h->err, -EINVAL,
@@ -234,8 +240,16 @@ static int lay_descriptors(struct bf_gin_host *h, uint32_t pe)
 		qp->gfd = (void *)(base + (uint64_t)i * DESCRIPTOR_QUEUE);
 		qp->gfd->slots = (uint8_t *)qp->gfd + 64;
 		qp->gfd->size = DESCRIPTORS;
+		for (uint32_t n = 0; n < DESCRIPTORS && h->o.handler == BF_GIN_D2P; n++)
+			qp->gfd->slots[n * BF_D2P_WORDS * 8] = 1; /* not the owner of the first lap */
 	}
 	return 0;
+}
+
+/* The device chooses. With the mistake all have one: GPUNetIO calls srand(time) before each rand(). */
+static uint32_t sport_of(const struct bf_gin_host *h)
+{
+	return h->o.bugs & BF_GIN_BUG_ONE_SPORT ? 0xc123 : 0;
 }
 
 static int modify(struct bf_gin_host *h, uint32_t pe, uint32_t qpn, uint32_t to, uint32_t peer)
@@ -264,14 +278,15 @@ static int modify(struct bf_gin_host *h, uint32_t pe, uint32_t qpn, uint32_t to,
 		BF_MLX5_SET(qpc, BF_QPC_MTU, 5);
 		BF_MLX5_SET(qpc, BF_QPC_LOG_MSG_MAX, 30);
 		BF_MLX5_SET(qpc, BF_QPC_REMOTE_QPN, peer);
-		BF_MLX5_SET(qpc, BF_QPC_LOG_RRA_MAX, 4);
-		BF_MLX5_SET(qpc, BF_QPC_LOG_SRA_MAX, 4);
+		BF_MLX5_SET(qpc, BF_QPC_LOG_RRA_MAX, h->o.bugs & BF_GIN_BUG_DEPTH_1 ? 0 : 4);
+		BF_MLX5_SET(qpc, BF_QPC_LOG_SRA_MAX, h->o.bugs & BF_GIN_BUG_DEPTH_1 ? 0 : 4);
 		BF_MLX5_SET(qpc, BF_QPC_MIN_RNR_NAK, 12);
 		BF_MLX5_SET(qpc, BF_QPC_RETRY_COUNT, 7);
 		BF_MLX5_SET(qpc, BF_QPC_RNR_RETRY, 7);
 		BF_MLX5_SET(path, BF_PATH_PORT, 1);
 		BF_MLX5_SET(path, BF_PATH_ACK_TIMEOUT, ACK_TIMEOUT);
 		BF_MLX5_SET(path, BF_PATH_HOP_LIMIT, 255);
+		BF_MLX5_SET(path, BF_PATH_UDP_SPORT, sport_of(h));
 		if (!(h->o.bugs & BF_GIN_BUG_NO_GID))
 			memcpy(path + BF_PATH_RGID, gid, sizeof(gid));
 		BF_MLX5_SET(path, BF_PATH_RMAC_HI, bf_get_be16(mac));
@@ -295,6 +310,8 @@ static void lay_tables(struct bf_gin_host *h, uint32_t pe)
 		.contexts = h->o.contexts,
 		.sharing = h->o.sharing,
 		.heap = p->heap.ptr,
+		.window = p->heap.va,
+		.udp_sport = sport_of(h),
 		.sink = h->o.sink,
 	};
 	at += (sizeof(*s) + 63) & ~(size_t)63;
@@ -344,6 +361,9 @@ static int create_queues(struct bf_gin_host *h, uint32_t pe)
 static int open_pe(struct bf_gin_host *h, uint32_t pe)
 {
 	const uint64_t tables = 4096 + 2ull * mains(h) * sizeof(struct bf_gin_qp) + 8ull * h->o.npes;
+	/* With the mistake the heap lies a page behind the beginning of its allocation, which is what gets registered.
+	 */
+	const uint32_t spare = h->o.bugs & BF_GIN_BUG_UMEM_OFFSET ? PAGE : 0;
 	struct pe *p = &h->pe[pe];
 	uint8_t in[16] = { 0 };
 	int rc;
@@ -356,9 +376,9 @@ static int open_pe(struct bf_gin_host *h, uint32_t pe)
 		return bf_fail(h->err, -ENOMEM, "PE %u: no memory for %u queues", pe, h->queues);
 	rc = command(h, pe, BF_MLX5_CMD_ALLOC_PD, "ALLOC_PD", in, sizeof(in), &p->pd);
 	if (!rc)
-		rc = get_memory(h, pe, BF_PLACE_GPU, h->o.heap_bytes, "heap", &p->heap);
+		rc = get_memory(h, pe, BF_PLACE_GPU, h->o.heap_bytes + spare, "heap", &p->heap);
 	if (!rc)
-		rc = get_memory(h, pe, h->o.handler == BF_GIN_GFD ? BF_PLACE_HOST : BF_PLACE_GPU, ring_at(h, h->queues),
+		rc = get_memory(h, pe, h->o.handler >= BF_GIN_GFD ? BF_PLACE_HOST : BF_PLACE_GPU, ring_at(h, h->queues),
 				"queues", &p->queues);
 	if (!rc)
 		rc = get_memory(h, pe, h->o.handler >= BF_GIN_PROXY ? BF_PLACE_HOST : BF_PLACE_GPU,
@@ -366,17 +386,19 @@ static int open_pe(struct bf_gin_host *h, uint32_t pe)
 	if (!rc)
 		rc = get_memory(h, pe, BF_PLACE_GPU, tables, "tables", &p->tables);
 	if (!rc)
-		rc = create_umem(h, pe, &p->heap, &p->heap_umem);
+		rc = create_umem(h, pe, &p->heap, LOG_PAGE, &p->heap_umem);
 	if (!rc)
-		rc = create_umem(h, pe, &p->queues, &p->queue_umem);
+		rc = create_umem(h, pe, &p->queues, h->o.bugs & BF_GIN_BUG_CQ_PAGE ? 16 : LOG_PAGE, &p->queue_umem);
 	if (!rc)
-		rc = create_umem(h, pe, &p->records, &p->record_umem);
+		rc = create_umem(h, pe, &p->records, LOG_PAGE, &p->record_umem);
 	if (!rc)
 		rc = create_key(h, pe, h->o.bugs & BF_GIN_BUG_RELAXED_WINDOW, &p->key);
 	if (!rc)
 		rc = create_key(h, pe, false, &p->strict_key);
 	if (rc)
 		return rc;
+	p->heap.ptr = (uint8_t *)p->heap.ptr + spare;
+	p->heap.va += spare;
 	lay_tables(h, pe);
 	p->state->lkey = bf_htobe32(p->key);
 	p->state->strict_lkey = bf_htobe32(p->strict_key);

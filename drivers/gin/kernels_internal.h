@@ -307,6 +307,8 @@ BF_DEVICE void bf_gin_tell_queues(struct bf_thread *t, const struct bf_gin_issue
 			continue;
 		BF_DRIVER_RECORD(t, gin_queue, .qpn = qp->sq_num, .cqn = qp->cq.cqn, .block = bf_block(t),
 				 .sharing = (uint16_t)bf_gin_sharing(w->s), .handler = (uint16_t)qp->nic_handler);
+		BF_DRIVER_RECORD(t, gin_window, .va = w->s->window, .qpn = qp->sq_num, .lkey = bf_htobe32(w->s->lkey),
+				 .udp_sport = w->s->udp_sport);
 		(void)qp;
 	}
 }
@@ -369,17 +371,40 @@ BF_DEVICE void bf_gin_retire(struct bf_thread *t, const struct bf_gin_proxy *p, 
 	}
 }
 
+BF_DEVICE int bf_gin_take_request(struct bf_thread *t, const struct bf_gin_proxy *p, struct bf_gin_qp *queue,
+				  uint64_t index, struct bf_gfd *d)
+{
+	if (queue->nic_handler == BF_GIN_D2P)
+		return bf_d2p_take(t, p->state, queue, index, d);
+	return bf_gfd_take(t, queue, index, (p->state->bugs & BF_GIN_BUG_GFD_FLAG) != 0, d);
+}
+
+BF_DEVICE void bf_gin_tell_taken(struct bf_thread *t, const struct bf_gin_qp *queue, uint64_t index,
+				 const struct bf_gin_posted *posted, const struct bf_gfd *d)
+{
+	if (queue->nic_handler == BF_GIN_D2P)
+		BF_DRIVER_RECORD(t, d2p_taken, .index = index, .entry = posted->ticket, .qpn = queue->sq_num,
+				 .sum = bf_gfd_sum(d));
+	else
+		BF_DRIVER_RECORD(t, gin_taken, .index = index, .entry = posted->ticket, .qpn = queue->sq_num,
+				 .posted = !posted->lost);
+	(void)t;
+	(void)index;
+	(void)posted;
+	(void)d;
+}
+
 /* A descriptor is taken only when there is room for what it asks for: two entries at most, and a request. */
 BF_DEVICE void bf_gin_serve_queue(struct bf_thread *t, const struct bf_gin_proxy *p, uint32_t i)
 {
-	const uint32_t lossy = p->state->bugs & BF_GIN_BUG_GFD_LOST, hasty = p->state->bugs & BF_GIN_BUG_GFD_FLAG;
+	const uint32_t lossy = p->state->bugs & BF_GIN_BUG_GFD_LOST;
 	struct bf_gin_qp *queue = &p->qps[i];
 	const uint64_t room = lossy ? 2 : queue->sq_wqe_num / 2, size = queue->gfd->size;
 	struct bf_gfd d;
 
 	bf_gin_retire(t, p, i);
 	while ((lossy || p->tail[i] - p->head[i] < room) && p->tail[i] - p->head[i] < size &&
-	       bf_gfd_take(t, queue, p->tail[i], hasty != 0, &d)) {
+	       bf_gin_take_request(t, p, queue, p->tail[i], &d)) {
 		struct bf_gin_posted *posted = &p->posted[i * size + p->tail[i] % size];
 
 		posted->lost = p->tail[i] - p->head[i] >= room;
@@ -387,8 +412,7 @@ BF_DEVICE void bf_gin_serve_queue(struct bf_thread *t, const struct bf_gin_proxy
 		posted->ticket = 0;
 		if (!posted->lost)
 			posted->ticket = bf_gin_execute(t, p->posts, i / p->state->npes, i % p->state->npes, &d);
-		BF_DRIVER_RECORD(t, gin_taken, .index = p->tail[i], .entry = posted->ticket, .qpn = queue->sq_num,
-				 .posted = !posted->lost);
+		bf_gin_tell_taken(t, queue, p->tail[i], posted, &d);
 		p->tail[i]++;
 	}
 }

@@ -2,6 +2,7 @@
 #ifndef BELFRY_DRIVERS_GIN_OPS_H
 #define BELFRY_DRIVERS_GIN_OPS_H
 
+#include "drivers/gin/d2p.h"
 #include "drivers/gin/gfd.h"
 #include "drivers/gin/sq.h"
 
@@ -94,8 +95,8 @@ BF_DEVICE void bf_gin_post(struct bf_thread *t, const struct bf_gin_state *s, st
 }
 
 /* The same as a descriptor, of a queue that the CPU takes it from. Words to add to are named by number. */
-BF_DEVICE uint64_t bf_gin_ask(struct bf_thread *t, struct bf_gin_qp *qp, uint32_t op, uint64_t dst, uint64_t src,
-			      uint32_t bytes, uint64_t at, uint64_t add)
+BF_DEVICE uint64_t bf_gin_ask(struct bf_thread *t, const struct bf_gin_state *s, uint32_t peer, struct bf_gin_qp *qp,
+			      uint32_t op, uint64_t dst, uint64_t src, uint32_t bytes, uint64_t at, uint64_t add)
 {
 	struct bf_gfd d;
 
@@ -106,11 +107,20 @@ BF_DEVICE uint64_t bf_gin_ask(struct bf_thread *t, struct bf_gin_qp *qp, uint32_
 	d.counter = op & BF_GFD_COUNTER ? (uint32_t)(at / 8) : 0;
 	d.signal = op & BF_GFD_SIGNAL_ADD ? (uint32_t)(at / 8) : 0;
 	d.add = add;
-	return bf_gfd_post(t, qp, &d);
+	if (qp->nic_handler == BF_GIN_GFD)
+		return bf_gfd_post(t, qp, &d);
+	if (op != (BF_GFD_PUT | BF_GFD_SIGNAL_ADD))
+		return bf_d2p_post(t, s, qp, op & BF_GFD_PUT ? s->rkeys[peer] : s->strict_rkeys[peer], &d);
+	/* Here an add is a request of its own. */
+	d.op = BF_GFD_PUT;
+	d.signal = 0;
+	d.add = 0;
+	bf_d2p_post(t, s, qp, s->rkeys[peer], &d);
+	return bf_gin_ask(t, s, peer, qp, BF_GFD_SIGNAL_ADD, 0, s->sink, 0, at, add);
 }
 BF_DEVICE int bf_gin_asks(const struct bf_gin_qp *qp)
 {
-	return qp->nic_handler == BF_GIN_GFD;
+	return qp->nic_handler >= BF_GIN_GFD;
 }
 
 /*
@@ -127,7 +137,7 @@ BF_DEVICE uint64_t bf_gin_put(struct bf_thread *t, const struct bf_gin_state *s,
 	if (BF_UNLIKELY(s->bugs & BF_GIN_BUG_GROUP))
 		bf_warp_sync(t, 3);
 	if (bf_gin_asks(qp))
-		return bf_gin_ask(t, qp, BF_GFD_PUT, remote, local, bytes, 0, 0);
+		return bf_gin_ask(t, s, peer, qp, BF_GFD_PUT, remote, local, bytes, 0, 0);
 	base = bf_gin_reserve(t, s, qp, 1, flags);
 	bf_gin_build_rdma(t, s, qp, base, BF_MLX5_OP_RDMA_WRITE, remote, s->rkeys[peer], local, bytes);
 	bf_gin_post(t, s, qp, base, 1, flags);
@@ -141,7 +151,7 @@ BF_DEVICE uint64_t bf_gin_put_value(struct bf_thread *t, const struct bf_gin_sta
 	uint64_t base;
 
 	if (bf_gin_asks(qp))
-		return bf_gin_ask(t, qp, BF_GFD_PUT | BF_GFD_INLINE, remote, value, 8, 0, 0);
+		return bf_gin_ask(t, s, peer, qp, BF_GFD_PUT | BF_GFD_INLINE, remote, value, 8, 0, 0);
 	base = bf_gin_reserve(t, s, qp, 1, flags);
 	bf_gin_build_value(t, s, qp, base, remote, s->rkeys[peer], value);
 	bf_gin_post(t, s, qp, base, 1, flags);
@@ -156,7 +166,7 @@ BF_DEVICE uint64_t bf_gin_signal(struct bf_thread *t, const struct bf_gin_state 
 	uint64_t base;
 
 	if (bf_gin_asks(qp))
-		return bf_gin_ask(t, qp, BF_GFD_SIGNAL_ADD, 0, 0, 0, at, value);
+		return bf_gin_ask(t, s, peer, qp, BF_GFD_SIGNAL_ADD, 0, 0, 0, at, value);
 	base = bf_gin_reserve(t, s, qp, 1, flags);
 	bf_gin_build_add(t, s, qp, base, at, s->strict_rkeys[peer], value);
 	bf_gin_post(t, s, qp, base, 1, flags);
@@ -175,7 +185,7 @@ BF_DEVICE uint64_t bf_gin_put_signal(struct bf_thread *t, const struct bf_gin_st
 		return bf_gin_signal(t, s, context, peer, at, value, 0);
 	}
 	if (bf_gin_asks(qp))
-		return bf_gin_ask(t, qp, BF_GFD_PUT | BF_GFD_SIGNAL_ADD, remote, local, bytes, at, value);
+		return bf_gin_ask(t, s, peer, qp, BF_GFD_PUT | BF_GFD_SIGNAL_ADD, remote, local, bytes, at, value);
 	base = bf_gin_reserve(t, s, qp, 2, 0);
 	bf_gin_build_rdma(t, s, qp, base, BF_MLX5_OP_RDMA_WRITE, remote, s->rkeys[peer], local, bytes);
 	bf_gin_build_add(t, s, qp, base + 1, at, s->strict_rkeys[peer], value);
@@ -191,7 +201,8 @@ BF_DEVICE uint64_t bf_gin_put_value_signal(struct bf_thread *t, const struct bf_
 	uint64_t base;
 
 	if (bf_gin_asks(qp))
-		return bf_gin_ask(t, qp, BF_GFD_PUT | BF_GFD_INLINE | BF_GFD_SIGNAL_ADD, remote, value, 8, at, add);
+		return bf_gin_ask(t, s, peer, qp, BF_GFD_PUT | BF_GFD_INLINE | BF_GFD_SIGNAL_ADD, remote, value, 8, at,
+				  add);
 	base = bf_gin_reserve(t, s, qp, 2, 0);
 	bf_gin_build_value(t, s, qp, base, remote, s->rkeys[peer], value);
 	bf_gin_build_add(t, s, qp, base + 1, at, s->strict_rkeys[peer], add);
@@ -230,7 +241,7 @@ BF_DEVICE void bf_gin_put_counter(struct bf_thread *t, const struct bf_gin_state
 	uint64_t base;
 
 	if (bf_gin_asks(main)) {
-		bf_gin_ask(t, main, BF_GFD_PUT | BF_GFD_COUNTER, remote, local, bytes, counter, 0);
+		bf_gin_ask(t, s, peer, main, BF_GFD_PUT | BF_GFD_COUNTER, remote, local, bytes, counter, 0);
 		return;
 	}
 	base = bf_gin_reserve(t, s, main, 1, 0);
@@ -257,7 +268,7 @@ BF_DEVICE uint64_t bf_gin_get(struct bf_thread *t, const struct bf_gin_state *s,
 	uint64_t base;
 
 	if (bf_gin_asks(qp))
-		return bf_gin_ask(t, qp, BF_GFD_GET, remote, local, bytes, 0, 0);
+		return bf_gin_ask(t, s, peer, qp, BF_GFD_GET, remote, local, bytes, 0, 0);
 	base = bf_gin_reserve(t, s, qp, 1, flags);
 	bf_gin_build_rdma(t, s, qp, base, BF_MLX5_OP_RDMA_READ, remote, s->rkeys[peer], local, bytes);
 	bf_gin_post(t, s, qp, base, 1, flags);

@@ -237,7 +237,8 @@ uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
 	if (!status)
 		status = bf_mlx5_qp_keep(qp, qpc);
 	if (!status && bf_mlx5_table_add(&m->dev->qps, qp, &qp->rdma.qpn))
-		status = BF_MLX5_CMD_LIM;
+		status = bf_mlx5_refuse(m->dev, BF_MLX5_CMD_LIM, "log_max_qp %u: there are as many queue pairs as fit",
+					m->dev->profile.log_max_qp);
 	if (status) {
 		bf_mlx5_buf_hold(qp->dev, rings(qp), 0);
 		bf_mlx5_qp_free(qp);

@@ -45,6 +45,14 @@ for work in put signal counter get barrier exchange hybrid; do
 	"$BELFRY" run gin-$work --handler gfd --ordering adversarial --pes 3 --warps 2 --messages 40 --batch 4 --depth 8 |
 		grep -q '^good' || fail "row 26: gin-$work"
 done
+# Row 26, UCX's part: puts and adds, in laps of the queue, and with more threads than it has room for.
+for work in put signal hybrid; do
+	for ordering in gpu adversarial; do
+		"$BELFRY" run gin-$work --handler d2p --ordering $ordering --pes 3 --warps 2 --messages 70 --batch 4 --depth 8 --lint \
+			>out 2>&1 || fail "row 26, d2p: gin-$work, $ordering: $(cat out)"
+	done
+done
+"$BELFRY" run gin-put --handler d2p --prepared --depth 4 --warps 8 --messages 70 | grep -q '^good' || fail "row 26, d2p: room"
 "$BELFRY" run gin-put --prepared --messages 40 | grep -q '^good' || fail "sources that are ready"
 # An index of more than 16 bits, and a CQ that has been round many times.
 "$BELFRY" run gin-put --messages 70000 --batch 32 --size 8 --records none --ordering sc | grep -q '^good' ||
@@ -84,7 +92,7 @@ finds 'rule: MLX5-ERROR-IGNORED' gin-put --bug gin-ignore-error --faults 'access
 finds 'rule: MLX5-POLL-LAPPED' gin-signal --bug gin-no-credit --messages 40 --depth 8 --seeds 2
 finds 'rule: MACHINE-MEETING' gin-put --bug gin-group --seeds 2
 finds 'rule: MLX5-DESCRIPTOR-LOST' gin-put --handler gfd --bug gin-gfd-lost --messages 20 --seeds 2
-finds 'smallest run' gin-put --handler gfd --bug gin-gfd-flag --messages 20 --seeds 40
+finds 'rule: MLX5-DESCRIPTOR-SLOT' gin-put --handler gfd --bug gin-gfd-flag --messages 20 --seeds 40
 finds "rule: MACHINE-STUCK" gin-get --bug gin-get-nothing --seeds 2
 "$BELFRY" run gin-put --messages 4 --bug gin-poll-early --lint >out 2>&1 || :
 grep -q 'error: MLX5-QUIET-EARLY, the root cause' out || fail "a poll one entry early: $(cat out)"
@@ -107,6 +115,8 @@ tr '\n' ' ' <out | tr -s ' ' | grep -q 'which the other end may have executed al
 grep -q 'a signal or a counter' out || fail "stuck says not what is waited for: $(cat out)"
 
 # Choices that cannot be are refused by name.
+"$BELFRY" run gin-get --handler d2p >out 2>&1 && fail "taken: gin-get --handler d2p"
+grep -q 'are puts and adds' out || fail "gets of d2p are not refused by name: $(cat out)"
 for options in '--handler no-record' '--sharing exclusive --warps 2' '--depth 100' '--size 9' '--batch 128'; do
 	# shellcheck disable=SC2086
 	"$BELFRY" run gin-put $options >out 2>&1 && fail "taken: $options"

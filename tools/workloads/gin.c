@@ -62,8 +62,8 @@ static const struct bf_opt options[] = {
 	  shape.prepared),
 	O("contexts", U64, "N", "1", "queue pairs to each peer, which warps use in turn", 1, 16, contexts),
 	O("depth", U64, "N", "128", "entries of a send queue, a power of two", 4, 32768, depth),
-	O("handler", ENUM, "db|no-record|bf|proxy|gfd", "db",
-	  "how queue pairs are rung; no-record needs cx8; gfd: NCCL's proxy posts", 0, 0, handler),
+	O("handler", ENUM, "db|no-record|bf|proxy|gfd|d2p", "db",
+	  "how queue pairs are rung; no-record needs cx8; gfd: NCCL's proxy posts, d2p: UCX's", 0, 0, handler),
 	O("sharing", ENUM, "exclusive|cta|gpu", "gpu", "who may use a queue pair", 0, 0, sharing),
 	O("limit", TIME, "TIME", "1s", "time after which a run counts as hung", 0, 0, limit_ps),
 	BF_OPT_NAMING(struct choices, "profile", "NAME[,FIELD=N]", "cx7", "what the NIC can, and its timing",
@@ -101,6 +101,11 @@ static int check(const void *choices, struct bf_error *err)
 		return bf_fail(err, -EINVAL, "--sharing cta: blocks would share queue pairs");
 	if (w->bugs & BF_GIN_BUG_SIGNAL_OTHER_QP && w->contexts < 2)
 		return bf_fail(err, -EINVAL, "a signal on another context needs --contexts 2");
+	if (w->handler == BF_GIN_D2P && w->shape.work != BF_GIN_PUT && w->shape.work != BF_GIN_SIGNAL &&
+	    w->shape.work != BF_GIN_HYBRID)
+		return bf_fail(err, -EINVAL,
+			       "--handler d2p: UCX's descriptors are puts and adds, as in gin-put, gin-signal "
+			       "and gin-hybrid");
 	if (w->handler == BF_GIN_NO_RECORD && !w->profile.traits.no_record)
 		return bf_fail(err, -EINVAL, "--handler no-record: profile %s has no such queue pairs; cx8 has",
 			       w->profile.name);
@@ -194,7 +199,7 @@ static int set_up(struct arena *a, struct bf_sink *sink, struct bf_error *err)
 				   .depth = w->depth,
 				   .handler = (enum bf_gin_handler)w->handler,
 				   .sharing = (enum bf_gin_sharing)w->sharing,
-				   .counters = w->shape.work == BF_GIN_COUNTER && w->handler != BF_GIN_GFD,
+				   .counters = w->shape.work == BF_GIN_COUNTER && w->handler < BF_GIN_GFD,
 				   .bugs = w->bugs };
 	int rc = w->backend->open(&opts, err, &a->world);
 

@@ -648,7 +648,8 @@ static void forget_run(void *facts)
 	R(ring_overlap) R(ring_view) R(dbrec_view)                                                                    \
 	R(sharing) R(cqe_not_asked) R(signal_passes) R(entry_unseen) R(dbrec_endian) R(cqe_owner) R(weak_poll)          \
 	R(rnr_endless) R(error_unseen) R(unsignalled) R(key_elsewhere) R(cq_view) R(wait_unmet) R(wrong_bytes) R(descriptor_lost)      \
-	R(ring_unrung) R(no_grh) R(poll_lapped) R(descriptor_slot) R(no_interrupt)
+	R(ring_unrung) R(no_grh) R(poll_lapped) R(sport_shared) R(read_serial)         \
+	R(descriptor_torn) R(window_aside) R(descriptor_slot) R(no_interrupt)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;
@@ -659,18 +660,57 @@ static const struct bf_rule *const rules[] = { BF_MLX5_RULES(LIST) NULL };
 static const uint16_t signs[] = { BF_SEEN_wqe_fetch, BF_SEEN_qp_config, BF_SEEN_ibgda_build, BF_SEEN_capture_wqe, 0 };
 
 static const uint16_t records[] = {
-	BF_SEEN_agent_start,    BF_SEEN_agent_end,        BF_SEEN_store,        BF_SEEN_store_visible,
-	BF_SEEN_fence,          BF_SEEN_dma_read,         BF_SEEN_doorbell,     BF_SEEN_wqe_fetch,
-	BF_SEEN_wqe_start,      BF_SEEN_wqe_done,         BF_SEEN_cqe,          BF_SEEN_qp_state,
-	BF_SEEN_mkey_error,     BF_SEEN_qp_error,         BF_SEEN_retransmit,   BF_SEEN_dbrec,
-	BF_SEEN_rx_drop,        BF_SEEN_request_done,     BF_SEEN_nak_sent,     BF_SEEN_qp_config,
-	BF_SEEN_qp_path,        BF_SEEN_ibgda_reserve,    BF_SEEN_ibgda_build,  BF_SEEN_ibgda_publish,
-	BF_SEEN_ibgda_post,     BF_SEEN_ibgda_poll,       BF_SEEN_ibgda_quiet,  BF_SEEN_ibgda_handoff,
-	BF_SEEN_ibgda_consume,  BF_SEEN_ibgda_astray,     BF_SEEN_ibgda_result, BF_SEEN_ibgda_ibuf,
-	BF_SEEN_ibgda_mismatch, BF_SEEN_dc_wqe,           BF_SEEN_ibgda_move,   BF_SEEN_mmio_store,
-	BF_SEEN_capture_qp,     BF_SEEN_capture_doorbell, BF_SEEN_capture_wqe,  BF_SEEN_gin_queue,
-	BF_SEEN_gin_taken,      BF_SEEN_gin_descriptor,   BF_SEEN_load,         BF_SEEN_agent_wait,
-	BF_SEEN_agent_wake,     BF_SEEN_cq_config,        BF_SEEN_cmd,          0,
+	BF_SEEN_agent_start,
+	BF_SEEN_agent_end,
+	BF_SEEN_store,
+	BF_SEEN_store_visible,
+	BF_SEEN_fence,
+	BF_SEEN_dma_read,
+	BF_SEEN_doorbell,
+	BF_SEEN_wqe_fetch,
+	BF_SEEN_wqe_start,
+	BF_SEEN_wqe_done,
+	BF_SEEN_cqe,
+	BF_SEEN_qp_state,
+	BF_SEEN_mkey_error,
+	BF_SEEN_qp_error,
+	BF_SEEN_retransmit,
+	BF_SEEN_dbrec,
+	BF_SEEN_rx_drop,
+	BF_SEEN_request_done,
+	BF_SEEN_nak_sent,
+	BF_SEEN_qp_config,
+	BF_SEEN_qp_path,
+	BF_SEEN_ibgda_reserve,
+	BF_SEEN_ibgda_build,
+	BF_SEEN_ibgda_publish,
+	BF_SEEN_ibgda_post,
+	BF_SEEN_ibgda_poll,
+	BF_SEEN_ibgda_quiet,
+	BF_SEEN_ibgda_handoff,
+	BF_SEEN_ibgda_consume,
+	BF_SEEN_ibgda_astray,
+	BF_SEEN_ibgda_result,
+	BF_SEEN_ibgda_ibuf,
+	BF_SEEN_ibgda_mismatch,
+	BF_SEEN_dc_wqe,
+	BF_SEEN_ibgda_move,
+	BF_SEEN_mmio_store,
+	BF_SEEN_capture_qp,
+	BF_SEEN_capture_doorbell,
+	BF_SEEN_capture_wqe,
+	BF_SEEN_gin_queue,
+	BF_SEEN_gin_taken,
+	BF_SEEN_gin_descriptor,
+	BF_SEEN_d2p_descriptor,
+	BF_SEEN_d2p_taken,
+	BF_SEEN_gin_window,
+	BF_SEEN_load,
+	BF_SEEN_agent_wait,
+	BF_SEEN_agent_wake,
+	BF_SEEN_cq_config,
+	BF_SEEN_cmd,
+	0,
 };
 
 /* Where an entry and the record that announces it lie, by what was stored there. */
