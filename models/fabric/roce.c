@@ -17,6 +17,7 @@
 	 ((info)&BF_ROCE_HAS_AETH ? sizeof(struct bf_roce_aeth) : 0) + ((info)&BF_ROCE_HAS_ATOMIC_ACK ? 8 : 0) +       \
 	 ((info) & (BF_ROCE_HAS_IMM | BF_ROCE_HAS_IETH) ? 4 : 0) +                                                     \
 	 ((info)&BF_ROCE_HAS_DETH ? sizeof(struct bf_roce_deth) : 0) +                                                 \
+	 ((info)&BF_ROCE_HAS_XRCETH ? sizeof(struct bf_roce_xrceth) : 0) +                                             \
 	 ((info)&BF_ROCE_HAS_DCETH ? sizeof(struct bf_roce_dceth) : 0) +                                               \
 	 ((info)&BF_ROCE_HAS_DC_KEY ? sizeof(struct bf_roce_dc_key) : 0) + ((info)&BF_ROCE_HAS_DC_INFO ? 4 : 0))
 
@@ -30,11 +31,14 @@ static const struct {
 	{                                                                                                              \
 		name, (bits) | BF_ROCE_KNOWN, EXTENSION_LEN(bits)                                                      \
 	}
-/* An opcode that RC, UC and DC have. */
+/* An opcode that RC, UC, DC and XRC have. */
 #define ALL(op, bits) OP(op, bits), [BF_UC_FIRST + BF_RC_##op] = ENTRY("UC_" #op, (bits) | BF_ROCE_IS_UC)
-/* An RC opcode and its twin in the DC transport. */
+/* An RC opcode and its twins in the DC transport and in XRC, whose requests name a shared receive queue. */
+#define REQUEST(op) (BF_RC_##op < BF_RC_READ_RESP_FIRST || BF_RC_##op > BF_RC_ATOMIC_ACK)
 #define OP(op, bits)                                                                                                   \
-	[BF_RC_##op] = ENTRY(#op, bits), [BF_DC_FIRST + BF_RC_##op] = ENTRY("DC_" #op, (bits) | BF_ROCE_HAS_DCETH)
+	[BF_RC_##op] = ENTRY(#op, bits), [BF_DC_FIRST + BF_RC_##op] = ENTRY("DC_" #op, (bits) | BF_ROCE_HAS_DCETH),    \
+	[BF_XRC_FIRST + BF_RC_##op] =                                                                                  \
+	    ENTRY("XRC_" #op, (bits) | BF_ROCE_IS_XRC | (REQUEST(op) ? BF_ROCE_HAS_XRCETH : 0))
 	ALL(SEND_FIRST, BF_ROCE_HAS_PAYLOAD),
 	ALL(SEND_MIDDLE, BF_ROCE_HAS_PAYLOAD),
 	ALL(SEND_LAST, BF_ROCE_HAS_PAYLOAD),
@@ -89,6 +93,8 @@ uint8_t bf_roce_wire_opcode(const struct bf_roce *r)
 {
 	if (BF_UNLIKELY(r->uc))
 		return (uint8_t)(BF_UC_FIRST + r->opcode);
+	if (BF_UNLIKELY(r->xrc))
+		return (uint8_t)(BF_XRC_FIRST + r->opcode);
 	if (BF_LIKELY(!r->dc) || r->opcode >= BF_DC_CONNECT)
 		return r->opcode;
 	if (r->opcode == BF_RC_EXT_COMPARE_SWAP)
@@ -104,6 +110,8 @@ uint8_t bf_roce_rc_opcode(uint8_t wire)
 		return BF_RC_EXT_FETCH_ADD;
 	if (wire >= BF_UC_FIRST && wire <= BF_UC_LAST)
 		return (uint8_t)(wire - BF_UC_FIRST);
+	if (wire >= BF_XRC_FIRST && wire <= BF_XRC_LAST)
+		return (uint8_t)(wire - BF_XRC_FIRST);
 	return wire >= BF_DC_FIRST && wire <= BF_DC_LAST_RC ? (uint8_t)(wire - BF_DC_FIRST) : wire;
 }
 
@@ -256,6 +264,10 @@ uint32_t bf_roce_build(uint8_t *frame, const struct bf_roce_path *path, const st
 		at = put_dceth(at, r);
 	if (BF_UNLIKELY(info & BF_ROCE_HAS_DETH))
 		at = put_deth(at, r);
+	if (BF_UNLIKELY(info & BF_ROCE_HAS_XRCETH)) {
+		bf_put_be32(at, r->xrc_srqn & 0xffffff);
+		at += sizeof(struct bf_roce_xrceth);
+	}
 	if (info & BF_ROCE_HAS_RETH)
 		at = put_reth(at, r);
 	if (info & BF_ROCE_HAS_ATOMIC)
@@ -355,10 +367,11 @@ static int parse_bth(const uint8_t *frame, uint32_t end, struct bf_roce *out, st
 	out->opcode = bf_roce_rc_opcode(bth[0]);
 	out->dc = info & BF_ROCE_HAS_DCETH;
 	out->uc = info & BF_ROCE_IS_UC;
+	out->xrc = info & BF_ROCE_IS_XRC;
 	if (bth[1] & 0x0f)
 		return bf_fail(err, -EBADMSG, "BTH version %u is not 0", bth[1] & 0x0f);
 	if (!info)
-		return bf_fail(err, -EPROTONOSUPPORT, "BTH opcode 0x%02x is none of RC, UC, UD or DC", bth[0]);
+		return bf_fail(err, -EPROTONOSUPPORT, "BTH opcode 0x%02x is none of RC, UC, UD, XRC or DC", bth[0]);
 	out->solicited = bth[1] >> 7;
 	out->pad = bth[1] >> 4 & 3;
 	out->pkey = bf_get_be16(bth + 2);
@@ -438,6 +451,10 @@ static void parse_extensions(const uint8_t *frame, struct bf_roce *out)
 		out->qkey = bf_get_be32(at);
 		out->src_qp = bf_get_be24(at + 5);
 		at += sizeof(struct bf_roce_deth);
+	}
+	if (BF_UNLIKELY(info & BF_ROCE_HAS_XRCETH)) {
+		out->xrc_srqn = bf_get_be24(at + 1);
+		at += sizeof(struct bf_roce_xrceth);
 	}
 	if (info & BF_ROCE_HAS_RETH)
 		at = get_reth(at, out);

@@ -52,7 +52,10 @@ enum bf_roce_opcode {
 	BF_UC_FIRST = 0x20,
 	BF_UC_LAST = 0x20 + BF_RC_WRITE_ONLY_IMM,
 	BF_UD_SEND_ONLY = 0x64,
+	/* XRC: all opcodes of RC, 0xa0 above them (annex A14); requests have struct bf_roce_xrceth behind BTH. */
 	BF_UD_SEND_ONLY_IMM = 0x65,
+	BF_XRC_FIRST = 0xa0,
+	BF_XRC_LAST = 0xa0 + BF_RC_SEND_ONLY_INV,
 	/*
 	 * mlx5's extended and masked atomics travel in vendor opcodes whose values are not public; these two are the
 	 * model's own, from the manufacturer range 0xc0-0xff. Header: struct bf_roce_ext_atomic_eth.
@@ -154,6 +157,13 @@ struct bf_roce_deth {
 };
 BF_STATIC_ASSERT(sizeof(struct bf_roce_deth) == 8, "DETH");
 
+/* Behind BTH in every XRC request: the shared receive queue that it is for (IBA vol. 1 annex A14). */
+struct bf_roce_xrceth {
+	uint8_t reserved;
+	struct bf_be24 srqn;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_roce_xrceth) == 4, "XRCETH");
+
 #define BF_AETH_ACK 0x1f /* ACK, credits "no limit" */
 #define BF_AETH_RNR 0x20 /* | timer */
 #define BF_AETH_NAK_SEQ 0x60
@@ -163,9 +173,10 @@ BF_STATIC_ASSERT(sizeof(struct bf_roce_deth) == 8, "DETH");
 
 /* One packet, decoded. On building: set what the opcode needs, leave the rest zero. */
 struct bf_roce {
-	uint8_t opcode; /* of a DC or UC packet: the RC opcode that it corresponds to, or BF_DC_CONNECT and above */
-	bool dc;        /* with DCETH */
-	bool uc;
+	uint8_t
+	    opcode; /* of a DC, UC or XRC packet: the RC opcode that it corresponds to, or BF_DC_CONNECT and above */
+	bool dc;    /* with DCETH */
+	bool uc, xrc;
 	bool solicited, ack_req;
 	uint8_t pad;
 	uint16_t pkey;
@@ -185,6 +196,7 @@ struct bf_roce {
 	uint32_t payload_len;    /* without pad */
 	uint32_t qkey;           /* DETH; src_qp also */
 	uint32_t src_qp;
+	uint32_t xrc_srqn; /* XRCETH */
 	/* DCETH (src_qp also) and what follows it; parsing leaves them alone unless `dc`. */
 	uint32_t session;
 	uint16_t stream, attempt;
@@ -207,9 +219,11 @@ struct bf_roce {
 #define BF_ROCE_HAS_DC_INFO 1024u
 #define BF_ROCE_HAS_DETH 2048u
 #define BF_ROCE_IS_UC 4096u
+#define BF_ROCE_HAS_XRCETH 8192u
+#define BF_ROCE_IS_XRC 16384u
 #define BF_ROCE_KNOWN 0x8000u
 
-/* Bits above for an opcode as it is on the wire; 0 for one that is not RC, UC, UD or DC or not known. */
+/* Bits above for an opcode as it is on the wire; 0 for one that is not RC, UC, UD, XRC or DC or not known. */
 uint32_t bf_roce_opcode_info(uint8_t opcode);
 const char *bf_roce_opcode_name(uint8_t opcode); /* "WRITE_ONLY", "DC_WRITE_ONLY", "UD_SEND_ONLY", or "UNKNOWN" */
 /* The opcode of `r` on the wire, and what one on the wire corresponds to (RC and UD opcodes: themselves). */

@@ -15,10 +15,9 @@
 #define MTU 4200u /* of Ethernet frames: RoCE's 4096 and headers */
 
 /*
- * What changes for the kernel's driver and InfiniBand. XRC is there because mlx5_ib takes no device without it (Linux
- * drivers/infiniband/hw/mlx5/main.c mlx5_ib_dev_res_init()): its domains and shared queues are, its queue pairs are
- * refused. Keys are made by command: without changes of entity size UMR is no way to fill them (umr.h
- * mlx5r_umr_can_load_pas()). No BlueFlame, as the driver would test it on queues of Ethernet (core/wc.c).
+ * What changes for the kernel's driver and InfiniBand. Keys are made by command: without changes of entity size UMR is
+ * no way to fill them (umr.h mlx5r_umr_can_load_pas()). No BlueFlame, as the driver would test it on queues of Ethernet
+ * (core/wc.c).
  */
 static void infiniband(uint8_t *cap)
 {
@@ -28,8 +27,6 @@ static void infiniband(uint8_t *cap)
 	BF_MLX5_SET(cap, BF_CAP_NUM_VHCA_PORTS, 0);
 	BF_MLX5_SET(cap, BF_CAP_ROCE, 0);
 	BF_MLX5_SET(cap, BF_CAP_BF, 0);
-	BF_MLX5_SET(cap, BF_CAP_XRC, 1);
-	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_XRCD, BF_MLX5_LOG_MAX_XRCD);
 	BF_MLX5_SET(cap, BF_CAP_UMR_NO_ENTITY_SIZE, 1);
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_KLM, BF_MLX5_LOG_MAX_KLM);
 	BF_MLX5_SET(cap, BF_CAP_LOG_PG_SZ, 12);
@@ -75,6 +72,8 @@ static void general(const struct bf_mlx5 *dev, uint8_t *cap)
 	BF_MLX5_SET(cap, BF_CAP_CQ_RESIZE, 1);
 	BF_MLX5_SET(cap, BF_CAP_CQ_MODERATION, 1);
 	BF_MLX5_SET(cap, BF_CAP_BLOCK_LB_MC, 1);
+	BF_MLX5_SET(cap, BF_CAP_XRC, 1);
+	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_XRCD, BF_MLX5_LOG_MAX_XRCD);
 	BF_MLX5_SET(cap, BF_CAP_UD, 1);
 	BF_MLX5_SET(cap, BF_CAP_UC, 1);
 	BF_MLX5_SET(cap, BF_CAP_RC, 1);

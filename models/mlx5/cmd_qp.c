@@ -19,12 +19,14 @@ static void hold(struct bf_mlx5_qp *qp, uint32_t by)
 	bf_mlx5_buf_hold(qp->dev, rings(qp), by);
 	bf_mlx5_buf_hold(qp->dev, &qp->dbr, by);
 	qp->send_cq->users += by;
+	qp->dev->uars[qp->uar]->users += by;
+	if (qp->xrc)
+		return; /* the rest is whose the last request was: bf_mlx5_xrc_forget() */
 	qp->recv_cq->users += by;
 	if (qp->srq)
 		qp->srq->users += by;
 	if (pd)
 		pd->users += by;
-	qp->dev->uars[qp->uar]->users += by;
 }
 
 static uint8_t rings_in_pages(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m, const uint8_t *qpc,
@@ -93,14 +95,14 @@ static uint8_t qp_resources(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	uint32_t srqn = BF_MLX5_GET(qpc, BF_QPC_RQ_TYPE) == BF_QPC_RQ_SRQ ? BF_MLX5_GET(qpc, BF_QPC_SRQN) : 0;
 
 	/* Number 0 is none: queue pairs that never receive need no shared queue (the model's own liberty). */
-	qp->srq = bf_mlx5_table_get(&dev->srqs, srqn);
+	qp->srq = qp->xrc ? NULL : bf_mlx5_table_get(&dev->srqs, srqn);
 	qp->pd = BF_MLX5_GET(qpc, BF_QPC_PD);
 	qp->uar = BF_MLX5_GET(qpc, BF_QPC_UAR_PAGE);
 	qp->send_cq = bf_mlx5_table_get(&dev->cqs, BF_MLX5_GET(qpc, BF_QPC_CQN_SND));
 	qp->recv_cq = bf_mlx5_table_get(&dev->cqs, BF_MLX5_GET(qpc, BF_QPC_CQN_RCV));
 	if (!bf_mlx5_table_get(&dev->pds, qp->pd) && BF_MLX5_GET(qpc, BF_QPC_ST) != BF_QPC_ST_REG_UMR)
 		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "pd 0x%x: there is no such protection domain", qp->pd);
-	if (srqn && !qp->srq)
+	if (srqn && !qp->srq && !qp->xrc)
 		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "srqn 0x%x: there is no such shared receive queue",
 				      srqn);
 	/* Who never receives need not say where to: GPUNetIO's queue pairs have number 0 there. */
@@ -114,7 +116,9 @@ static uint8_t qp_resources(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	if (!bf_mlx5_uar_find(dev, qp->uar))
 		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "uar_page 0x%x: there is no such doorbell page",
 				      qp->uar);
-	qp->rdma.receives = qp->has_rq || qp->srq;
+	qp->rdma.receives = qp->has_rq || qp->srq || qp->xrc;
+	if (qp->xrc && !bf_mlx5_table_get(&dev->xrcds, qp->xrcd) && !qp->has_sq)
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "xrcd 0x%x: there is no such XRC domain", qp->xrcd);
 	scatter_to_cqe(qp, qpc);
 	return BF_MLX5_CMD_OK;
 }
@@ -125,17 +129,20 @@ static uint8_t qp_shape(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 
 	if (st == BF_QPC_ST_QP0 || st == BF_QPC_ST_QP1 || st == BF_QPC_ST_REG_UMR)
 		st = BF_QPC_ST_UD;
-	/* XRC, raw packets and WQE signatures are not modelled. */
-	if ((st != BF_QPC_ST_RC && st != BF_QPC_ST_UC && st != BF_QPC_ST_UD && st != BF_QPC_ST_DCI) ||
+	/* Raw packets and WQE signatures are not modelled. */
+	if ((st != BF_QPC_ST_RC && st != BF_QPC_ST_UC && st != BF_QPC_ST_UD && st != BF_QPC_ST_XRC &&
+	     st != BF_QPC_ST_DCI) ||
 	    BF_MLX5_GET(qpc, BF_QPC_WQ_SIGNATURE))
 		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM,
-				      "st %u%s: the model has RC 0, UC 1, UD 2, DCI 5, without signatures", st,
+				      "st %u%s: the model has RC 0, UC 1, UD 2, XRC 3, DCI 5, without signatures", st,
 				      BF_MLX5_GET(qpc, BF_QPC_WQ_SIGNATURE) ? " with wq_signature" : "");
 	qp->rdma.service = st == BF_QPC_ST_UD ? BF_RDMA_UD : st == BF_QPC_ST_UC ? BF_RDMA_UC : BF_RDMA_RC;
-	qp->rdma.asks = st == BF_QPC_ST_UD ? BF_RDMA_ASKS_ADDRESS : 0;
+	qp->xrc = st == BF_QPC_ST_XRC;
+	qp->xrcd = BF_MLX5_GET(qpc, BF_QPC_XRCD);
+	qp->rdma.asks = st == BF_QPC_ST_UD || qp->xrc ? BF_RDMA_ASKS_ADDRESS : 0;
 	qp->user_index = BF_MLX5_GET(qpc, BF_QPC_USER_INDEX);
 	qp->has_sq = !BF_MLX5_GET(qpc, BF_QPC_NO_SQ);
-	qp->has_rq = BF_MLX5_GET(qpc, BF_QPC_RQ_TYPE) == BF_QPC_RQ_OWN && st != BF_QPC_ST_DCI;
+	qp->has_rq = BF_MLX5_GET(qpc, BF_QPC_RQ_TYPE) == BF_QPC_RQ_OWN && st != BF_QPC_ST_DCI && !qp->xrc;
 	qp->rdma.sq_mask = (uint16_t)((1u << BF_MLX5_GET(qpc, BF_QPC_LOG_SQ_SIZE)) - 1);
 	qp->rq_mask = (uint16_t)((1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RQ_SIZE)) - 1);
 	qp->rq_stride = (uint16_t)(16u << BF_MLX5_GET(qpc, BF_QPC_LOG_RQ_STRIDE));

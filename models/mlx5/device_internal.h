@@ -282,7 +282,15 @@ void bf_mlx5_rq_flush(struct bf_mlx5_qp *qp);
 /* The receive WQE at hand is this one: `len` bytes of data segments. */
 void bf_mlx5_rq_begin(struct bf_mlx5_qp *qp, const uint8_t *bytes, uint32_t len, uint16_t index, uint16_t producer);
 
+/* xrc.c */
+/* The queue pair serves the shared receive queue that the request at hand names. False: it is none of its domain. */
+bool bf_mlx5_xrc_select(struct bf_mlx5_qp *qp);
+void bf_mlx5_xrc_forget(struct bf_mlx5_srq *srq); /* it goes */
+/* The fields of `r` that say that a packet is XRC's, and of WQE `s` (NULL: an answer) for which queue. */
+void bf_mlx5_xrc_address(const struct bf_mlx5_qp *qp, const struct bf_mlx5_send *s, struct bf_roce *r);
+
 /* srq.c */
+#define BF_MLX5_SRQ_STRIDE_MAX 2048u
 enum bf_rdma_take bf_mlx5_srq_take(struct bf_mlx5_qp *qp); /* as bf_mlx5_rq_take() */
 /* The queue pair waits no more for a WQE of its shared receive queue. */
 void bf_mlx5_srq_leave_line(struct bf_mlx5_qp *qp);

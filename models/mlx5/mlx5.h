@@ -83,7 +83,7 @@ int bf_mlx5_pages_come(struct bf_mlx5 *dev, uint32_t key, uint64_t va, uint64_t 
  * packets that arrive at the other one do not reach it. A port whose link is down looks like a peer that does not
  * answer: retries, then syndrome 0x15. ACCESS_REG with PAOS tells a port's state.
  *
- * Service types of a queue pair: RC, UC, UD and DCI. What UC and UD send is done when it has left; what the receiver
+ * Service types of a queue pair: RC, UC, UD, XRC and DCI. What UC and UD send is done when it has left; what the receiver
  * cannot take (no receive WQE, wrong key or Q_Key, a message with a lost packet) is dropped and counted, nobody is
  * told. A send of theirs that fails puts the send queue alone into error: SQERR2RTS starts it again.
  *

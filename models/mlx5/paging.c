@@ -139,6 +139,7 @@ void bf_mlx5_paging_caps(const struct bf_mlx5 *dev, uint8_t *cap)
 		return;
 	BF_MLX5_SET(cap, BF_ODP_CAP_RC, BF_ODP_ALL);
 	BF_MLX5_SET(cap, BF_ODP_CAP_UD, BF_ODP_SEND);
+	BF_MLX5_SET(cap, BF_ODP_CAP_XRC, BF_ODP_ALL);
 }
 
 static void record(const struct bf_mlx5 *dev, const struct bf_mlx5_page_fault *f, uint8_t what)

@@ -49,6 +49,7 @@
 #define BF_CAP_PG 0x44, 0x01000000u
 #define BF_CAP_BLOCK_LB_MC 0x44, 0x00800000u
 #define BF_CAP_CD 0x44, 0x00080000u /* core-direct: WAIT */
+#define BF_CAP_XRC 0x44, 0x00000008u
 #define BF_CAP_UD 0x44, 0x00000004u
 #define BF_CAP_UC 0x44, 0x00000002u
 #define BF_CAP_RC 0x44, 0x00000001u
@@ -58,6 +59,7 @@
 #define BF_CAP_MAX_WQE_SQ 0x50, 0x0000ffffu
 #define BF_CAP_MAX_WQE_RQ 0x54, 0x0000ffffu
 #define BF_CAP_MAX_WQE_SQ_DC 0x58, 0x0000ffffu
+#define BF_CAP_LOG_MAX_XRCD 0x64, 0x0000001fu
 #define BF_CAP_LOG_MAX_PD 0x64, 0x001f0000u
 #define BF_CAP_OOO_ALL_RC 0x64, 0x00000800u
 #define BF_CAP_LOG_MAX_RMP 0x70, 0x1f000000u
@@ -86,6 +88,7 @@
 #define BF_ODP_CAP_RC 0x10, 0xfc000000u
 #define BF_ODP_CAP_UC 0x14, 0xfc000000u
 #define BF_ODP_CAP_UD 0x18, 0xfc000000u
+#define BF_ODP_CAP_XRC 0x1c, 0xfc000000u
 #define BF_ODP_SEND 0x20u /* then receive, WRITE, READ, atomics, shared receive queues */
 #define BF_ODP_ALL 0x3fu
 #define BF_ROCE_CAP_MAX_UDP_SPORT 0x18, 0xffff0000u

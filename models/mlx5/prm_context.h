@@ -38,6 +38,7 @@ enum bf_mlx5_qp_state {
 #define BF_CQC_CC 0x00, 0x00100000u
 #define BF_CQC_OI 0x00, 0x00020000u
 #define BF_CQC_COMP_EN 0x00, 0x00004000u
+#define BF_CQC_MINI_FORMAT 0x00, 0x00003000u
 #define BF_CQC_ST 0x00, 0x00000f00u
 #define BF_CQC_DBR_UMEM_ID 0x04, 0xffffffffu
 #define BF_CQC_PAGE_OFFSET 0x08, 0x00000fc0u
@@ -96,6 +97,10 @@ enum bf_mlx5_qp_state {
 #define BF_SRQC_LWM 0x1c, 0xffff0000u
 #define BF_SRQC_WQE_COUNT 0x1c, 0x0000ffffu
 #define BF_SRQC_DBR_ADDR 0x28 /* be64 */
+/* Of an XRC SRQ (mlx5_ifc.h xrc_srqc) also: */
+#define BF_XRC_SRQC_XRCD 0x04, 0x00ffffffu
+#define BF_XRC_SRQC_CQN 0x08, 0x00ffffffu
+#define BF_XRC_SRQC_USER_INDEX 0x10, 0x00ffffffu
 /* ARM_RQ with op_mod 1: an event when fewer WQEs than this are left. */
 #define BF_ARM_RQ_SRQ 1u
 #define BF_ARM_RQ_LWM 0x0c, 0x0000ffffu
@@ -159,6 +164,7 @@ enum bf_mlx5_qp_state {
 #define BF_QPC_ST_RC 0u
 #define BF_QPC_ST_UC 1u
 #define BF_QPC_ST_UD 2u
+#define BF_QPC_ST_XRC 3u
 #define BF_QPC_ST_DCI 5u
 #define BF_QPC_ST_QP0 7u /* datagrams; what is for queue pair 0 or 1 of the port comes here */
 #define BF_QPC_ST_QP1 8u
@@ -212,6 +218,7 @@ enum bf_mlx5_qp_state {
 #define BF_QPC_CQN_RCV 0x9c, 0x00ffffffu
 #define BF_QPC_DBR_ADDR 0xa0 /* be64 */
 #define BF_QPC_Q_KEY 0xa8, 0xffffffffu
+#define BF_QPC_XRCD 0x98, 0x00ffffffu
 #define BF_QPC_RQ_TYPE 0xac, 0x07000000u
 #define BF_QPC_RQ_OWN 0u
 #define BF_QPC_RQ_SRQ 1u /* or RMP */

@@ -195,12 +195,10 @@ enum bf_mlx5_hca_op {
 #define BF_CAP_IB_VIRT 0x34, 0x20000000u
 #define BF_CAP_UMR_NO_ENTITY_SIZE 0x40, 0x01000000u
 #define BF_CAP_CMDIF_CHECKSUM 0x40, 0x0000c000u
-#define BF_CAP_XRC 0x44, 0x00000008u
 #define BF_CAP_LOG_PG_SZ 0x48, 0x000000ffu
 #define BF_CAP_DRIVER_VERSION 0x4c, 0x40000000u
 #define BF_CAP_MAX_QP_MCG 0x5c, 0x01ffffffu
 #define BF_CAP_LOG_MAX_MCG 0x60, 0x000000ffu
-#define BF_CAP_LOG_MAX_XRCD 0x64, 0x0000001fu
 #define BF_CAP_LOG_UAR_PAGE_SZ 0x90, 0x0000ffffu
 #define BF_CAP_UARS_PER_PAGE 0xa4, 0xffffffffu
 

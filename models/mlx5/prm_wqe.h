@@ -105,6 +105,13 @@ struct bf_mlx5_data {
 };
 BF_STATIC_ASSERT(sizeof(struct bf_mlx5_data) == 16, "data segment");
 
+/* XRC segment, behind the control segment (mlx5dv.h has it as struct mlx5_wqe_xrc_seg of libmlx5's wqe.h). */
+struct bf_mlx5_xrc {
+	struct bf_be32 srqn;
+	uint8_t reserved[12];
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_xrc) == 16, "XRC segment");
+
 /* UMR WQE, behind the control segment: this, a memory key context (BF_MKC_*, 64 bytes), and a list of KLMs. */
 struct bf_mlx5_umr_ctrl {
 	uint8_t flags; /* BF_MLX5_UMR_* */

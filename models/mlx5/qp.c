@@ -16,7 +16,7 @@ void bf_mlx5_qp_init(struct bf_mlx5_qp *qp, struct bf_mlx5 *dev)
 /* Room for receive WQEs, with the first one that is needed: most receive queues of a mesh never are. */
 bool bf_mlx5_qp_make_receives(struct bf_mlx5_qp *qp)
 {
-	const uint32_t stride = qp->srq ? qp->srq->stride : qp->rq_stride;
+	const uint32_t stride = qp->xrc ? BF_MLX5_SRQ_STRIDE_MAX : qp->srq ? qp->srq->stride : qp->rq_stride;
 	const size_t sges = stride / BF_MLX5_DS, cache = qp->srq ? 0 : (size_t)BF_MLX5_RQ_CACHE * stride;
 	struct bf_mlx5_receive *rx = qp->receive;
 
@@ -114,7 +114,7 @@ void bf_mlx5_qp_error(struct bf_mlx5_qp *qp, enum bf_mlx5_qp_cause cause)
 		if (whole)
 			bf_mlx5_event_qp(qp, BF_MLX5_EVENT_SRQ_LAST_WQE);
 	}
-	if (whole)
+	if (whole && (qp->has_sq || !qp->xrc)) /* an XRC target has no record */
 		bf_mlx5_dbrec_read(qp);
 }
 

@@ -77,7 +77,9 @@ struct bf_mlx5_srq {
 	struct bf_mlx5_buf ring, dbr;
 	struct bf_mlx5_receive *first, **last; /* queue pairs that stand in line for a WQE */
 	uint32_t srqn, actor, pd;
-	uint32_t users; /* queue pairs, DC targets */
+	uint32_t xrcd, user_index; /* XRC */
+	struct bf_mlx5_cq *cq;     /* XRC: where its completions go; NULL: of no such queue */
+	uint32_t users;            /* queue pairs, DC targets */
 	uint16_t stride, mask;
 	uint16_t producer, consumed; /* counts of WQEs */
 	uint16_t at;                 /* the next WQE's place in the ring */
@@ -178,10 +180,12 @@ struct bf_mlx5_qp {
 	bool no_record; /* rung by a register of its own, which has the index */
 	bool companion; /* may WAIT (cd_master) */
 	bool ooo;       /* data that arrive are placed in any order */
+	bool xrc;       /* its shared receive queue, CQ and protection domain are those that the request names */
 	uint8_t dump_byte;
 	uint32_t pd, uar;
 	uint32_t doorbells, user_index;
 	uint32_t qkey; /* of datagrams */
+	uint32_t xrcd; /* XRC: the domain that shared receive queues must be of */
 	struct bf_mlx5_cq *send_cq;
 	struct bf_mlx5_port *port; /* bf_mlx5_qp_use_port() */
 	struct bf_mlx5_buf sq, dbr;

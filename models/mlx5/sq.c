@@ -345,7 +345,8 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 		copy_from_ring(qp, index, whole, wqebbs);
 		bytes = whole;
 	}
-	status = qp->dci                            ? bf_mlx5_dc_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
+	status = qp->xrc                            ? bf_mlx5_xrc_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
+		 : qp->dci                          ? bf_mlx5_dc_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
 		 : qp->rdma.service == BF_QPC_ST_UD ? bf_mlx5_ud_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
 						    : bf_mlx5_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why);
 	if (BF_UNLIKELY(dev->profile.traits.looks_at_reserved) && !status && reserved_is_used(w, bytes))
@@ -360,7 +361,7 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 			.err = err_malformed,
 		};
 	}
-	if (BF_UNLIKELY(w->av_len && !status) && bf_probe(dev->sim, BF_CLASS_QUEUE))
+	if (BF_UNLIKELY(w->av_len && !status && !qp->xrc) && bf_probe(dev->sim, BF_CLASS_QUEUE))
 		(qp->dci ? record_av : record_datagram)(qp, w, index);
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
 		uint8_t verdict = status                   ? BF_MLX5_FETCH_MALFORMED

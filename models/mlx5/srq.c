@@ -14,6 +14,7 @@ enum { IDLE, RECORD, FETCH };
 
 #define LOG_STRIDE_MIN 5u
 #define LOG_STRIDE_MAX 11u
+BF_STATIC_ASSERT(1u << LOG_STRIDE_MAX == BF_MLX5_SRQ_STRIDE_MAX, "room for any receive WQE");
 #define CACHE_BYTES 4096u /* at most, as much as a receive queue's: assumed */
 
 /* SRQC.state, RMPC.state. */
@@ -293,9 +294,22 @@ static uint8_t create(struct bf_mlx5_mail *m, const struct shape *s, const uint8
 	return BF_MLX5_CMD_OK;
 }
 
+/* An XRC SRQ completes to a CQ of its own. Queues that the kernel makes only to have one may name none. */
+static void join_xrc(struct bf_mlx5_mail *m, const uint8_t *srqc)
+{
+	struct bf_mlx5_srq *srq = bf_mlx5_table_get(&m->dev->srqs, m->number);
+
+	srq->xrcd = BF_MLX5_GET(srqc, BF_XRC_SRQC_XRCD);
+	srq->user_index = BF_MLX5_GET(srqc, BF_XRC_SRQC_USER_INDEX);
+	srq->cq = bf_mlx5_table_get(&m->dev->cqs, BF_MLX5_GET(srqc, BF_XRC_SRQC_CQN));
+	if (srq->cq)
+		srq->cq->users++;
+}
+
 uint8_t bf_mlx5_cmd_create_srq(struct bf_mlx5_mail *m)
 {
 	const uint8_t *srqc = m->in + BF_SRQ_SRQC;
+	uint8_t status;
 	struct shape s = {
 		.pd = BF_MLX5_GET(srqc, BF_SRQC_PD),
 		.limit = BF_MLX5_GET(srqc, BF_SRQC_LWM),
@@ -310,7 +324,10 @@ uint8_t bf_mlx5_cmd_create_srq(struct bf_mlx5_mail *m)
 		.page_offset = BF_MLX5_GET(srqc, BF_SRQC_PAGE_OFFSET),
 	};
 
-	return create(m, &s, srqc, BF_SRQC_LEN);
+	status = create(m, &s, srqc, BF_SRQC_LEN);
+	if (!status && m->opcode == BF_MLX5_CMD_CREATE_XRC_SRQ)
+		join_xrc(m, srqc);
+	return status;
 }
 
 uint8_t bf_mlx5_cmd_create_rmp(struct bf_mlx5_mail *m)
@@ -357,6 +374,10 @@ uint8_t bf_mlx5_cmd_destroy_srq(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_RES_BUSY;
 	hold(srq, UINT32_MAX); /* minus one */
 	bf_mlx5_table_remove(&m->dev->srqs, srq->srqn);
+	if (srq->cq) {
+		srq->cq->users--;
+		bf_mlx5_xrc_forget(srq);
+	}
 	if (srq->busy == IDLE) {
 		free(srq);
 		return BF_MLX5_CMD_OK;

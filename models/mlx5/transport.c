@@ -85,6 +85,8 @@ void bf_mlx5_rx(void *owner, struct bf_packet *pkt)
 		bf_mlx5_ud_rx(dev, port, pkt);
 	} else {
 		qp = bf_mlx5_table_get(&dev->qps, r->dest_qp);
+		if (BF_UNLIKELY(qp && qp->xrc != r->xrc))
+			qp = NULL; /* none of that service */
 		bf_rdma_deliver(&dev->rdma, qp ? &qp->rdma : NULL, port->port, pkt);
 	}
 }
@@ -280,7 +282,11 @@ static int result(struct bf_rdma_qp *rdma, struct bf_rdma_send *s, uint64_t old)
 static bool remote(struct bf_rdma_qp *qp, uint32_t rkey, uint64_t va, uint64_t len, uint32_t access, uint8_t *memory)
 {
 	const struct bf_mlx5_mkey *k;
-	enum bf_mlx5_key_fault f = bf_mlx5_mkey_check(bf_mlx5_qp_of(qp), rkey, va, len, access, 0, &k);
+	enum bf_mlx5_key_fault f;
+
+	if (BF_UNLIKELY(bf_mlx5_qp_of(qp)->xrc) && !bf_mlx5_xrc_select(bf_mlx5_qp_of(qp)))
+		return false;
+	f = bf_mlx5_mkey_check(bf_mlx5_qp_of(qp), rkey, va, len, access, 0, &k);
 
 	if (BF_UNLIKELY(f)) {
 		const bool wait = f == BF_MLX5_KEY_ABSENT && bf_mlx5_page_fault(bf_mlx5_qp_of(qp), BF_RDMA_RESPONDER);
@@ -310,6 +316,8 @@ static bool invalidate(struct bf_rdma_qp *qp, uint32_t rkey)
 
 static enum bf_rdma_take take(struct bf_rdma_qp *qp)
 {
+	if (BF_UNLIKELY(bf_mlx5_qp_of(qp)->xrc) && !bf_mlx5_xrc_select(bf_mlx5_qp_of(qp)))
+		return BF_RDMA_TAKE_BROKEN;
 	return bf_mlx5_rq_take(bf_mlx5_qp_of(qp));
 }
 
@@ -421,7 +429,10 @@ static const struct bf_roce_path *address(struct bf_rdma_qp *rdma, const struct 
 
 	if (rdma->service == BF_RDMA_UD)
 		return bf_mlx5_ud_address(qp, bf_mlx5_send_of(s), r) ? &qp->dev->ud_path : NULL;
-	bf_mlx5_dc_address(qp, r);
+	if (qp->xrc)
+		bf_mlx5_xrc_address(qp, s ? bf_mlx5_send_of(s) : NULL, r);
+	else
+		bf_mlx5_dc_address(qp, r);
 	return &rdma->path;
 }
 

@@ -29,7 +29,7 @@ struct bf_mlx5_wqe {
 	bool solicited;
 	uint32_t imm;
 	uint16_t stream; /* DC: channel in the control segment */
-	uint8_t av_len;  /* DC, UD: 16 or 48 bytes of address vector behind the control segment; otherwise 0 */
+	uint8_t av_len; /* bytes behind the control segment: DC, UD: 16 or 48 of address vector; XRC: 16; otherwise 0 */
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare, swap_mask, compare_mask; /* masked FA: compare_mask = field boundary */
@@ -44,6 +44,7 @@ struct bf_mlx5_wqe {
 	uint8_t umr_flags;
 	uint16_t umr_octowords, umr_offset;
 	uint64_t umr_mask;
+	uint32_t xrc_srqn; /* XRC: the shared receive queue */
 	struct bf_mlx5_sge sge[BF_MLX5_MAX_SGE];
 	/* Address vector: the first three when there is one, the others when it is full. */
 	uint64_t dc_key;    /* UD: Q_Key in the upper half */
@@ -65,6 +66,8 @@ int bf_mlx5_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out,
  * address vector. Nothing in the bytes tells the three apart. Datagrams are SENDs only.
  */
 int bf_mlx5_dc_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
+/* Of an XRC initiator: each message names a shared receive queue. */
+int bf_mlx5_xrc_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
 int bf_mlx5_ud_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
 
 /* Where the parts of a UMR WQE begin. */

@@ -222,7 +222,7 @@ const struct bf_roce_path *bf_rdma_address(struct bf_rdma_qp *qp, const struct b
 {
 	r->dest_qp = qp->remote_qpn;
 	r->uc = qp->service == BF_RDMA_UC;
-	r->dc = false;
+	r->dc = r->xrc = false;
 	return BF_UNLIKELY(qp->asks & BF_RDMA_ASKS_ADDRESS) ? qp->dev->ops->address(qp, s, r) : &qp->path;
 }
 

@@ -9,6 +9,14 @@ int bf_uv_dealloc_pd(struct bf_uv_call *c)
 	return err ? err : bf_uv_destroy_handle(c, UVERBS_OBJECT_PD, cmd.pd_handle);
 }
 
+int bf_uv_close_xrcd(struct bf_uv_call *c)
+{
+	struct ib_uverbs_close_xrcd cmd;
+	int err = bf_uv_request(c, &cmd, sizeof(cmd));
+
+	return err ? err : bf_uv_destroy_handle(c, UVERBS_OBJECT_XRCD, cmd.xrcd_handle);
+}
+
 int bf_uv_destroy_ah(struct bf_uv_call *c)
 {
 	struct ib_uverbs_destroy_ah cmd;

@@ -20,6 +20,8 @@ static uint32_t *count_of(struct bf_uverbs *u, uint16_t type)
 		return &n->mrs;
 	case UVERBS_OBJECT_DM:
 		return &n->dms;
+	case UVERBS_OBJECT_XRCD:
+		return &n->xrcds;
 	case UVERBS_OBJECT_MW:
 		return &n->mws;
 	case UVERBS_OBJECT_CQ:

@@ -71,6 +71,8 @@ struct bf_uverbs_host {
 	 * nowhere among its addresses. NULL: no DMA-BUFs are known.
 	 */
 	int (*dmabuf)(void *arg, int fd, uint64_t offset, uint64_t len, uint64_t *address);
+	/* Which file is it: its device and number. 0 or -EBADF. NULL: files have no names that several could share. */
+	int (*inode)(void *arg, int fd, uint64_t id[2]);
 	/* Copies from and to the program's memory. 0, or -EFAULT. */
 	int (*copy_in)(void *arg, void *to, uint64_t address, uint32_t len);
 	int (*copy_out)(void *arg, uint64_t address, const void *from, uint32_t len);
@@ -137,7 +139,7 @@ void bf_uverbs_sysfs(const struct bf_uverbs_opts *opts, uint32_t index,
 
 /* What a program left open at the end, by kind; for reports. */
 struct bf_uverbs_counts {
-	uint32_t pds, mrs, dms, mws, cqs, qps, srqs, ahs, channels, uars, umems, devx_objects, files;
+	uint32_t pds, mrs, dms, mws, xrcds, cqs, qps, srqs, ahs, channels, uars, umems, devx_objects, files;
 	uint64_t commands, unknown; /* requests so far; those that no method answers */
 };
 void bf_uverbs_counts(const struct bf_uverbs *u, struct bf_uverbs_counts *out);

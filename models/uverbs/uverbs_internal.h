@@ -169,10 +169,19 @@ struct bf_uv_mcast {
 	uint16_t mlid;
 };
 
+/* An XRC domain, which several files may have open: they say the same inode. */
+struct bf_uv_xrcd {
+	struct bf_uv_object o;
+	uint32_t xrcdn;
+	bool shared;
+	uint64_t inode[2];
+};
+
 struct bf_uv_srq;
 struct bf_uv_qp {
 	struct bf_uv_object o;
-	struct bf_uv_pd *pd;
+	struct bf_uv_pd *pd; /* NULL: an XRC target */
+	struct bf_uv_xrcd *xrcd;
 	struct bf_uv_cq *send_cq, *recv_cq;
 	struct bf_uv_srq *srq;
 	struct bf_uv_events async;
@@ -195,6 +204,8 @@ struct bf_uv_qp {
 struct bf_uv_srq {
 	struct bf_uv_object o;
 	struct bf_uv_pd *pd;
+	struct bf_uv_xrcd *xrcd; /* NULL: a basic one */
+	struct bf_uv_cq *cq;     /* XRC */
 	struct bf_uv_events async;
 	uint32_t srqn, max_wr, max_sge;
 	struct bf_uv_srq *next_by_number;
@@ -259,7 +270,8 @@ struct bf_uverbs_file {
 	V(create_srq_write)                                                                                            \
 	V(create_xsrq)                                                                                                 \
 	V(modify_srq)                                                                                                  \
-	V(query_srq)
+	V(query_srq)                                                                                                   \
+	V(open_xrcd)
 
 /*
  * A driver below the verbs, as mlx5_ib is one. `device_size` and `file_size` are of structures that begin with struct
@@ -391,6 +403,7 @@ int bf_uv_destroy_qp_write(struct bf_uv_call *c);
 int bf_uv_destroy_srq(struct bf_uv_call *c);
 int bf_uv_destroy_srq_write(struct bf_uv_call *c);
 int bf_uv_destroy_ah(struct bf_uv_call *c);
+int bf_uv_close_xrcd(struct bf_uv_call *c);
 
 /* verbs.c: hand over to the provider. */
 #define V(verb) int bf_uv_##verb(struct bf_uv_call *c);

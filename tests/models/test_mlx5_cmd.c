@@ -138,7 +138,7 @@ START_TEST(wrong_queue_pairs)
 {
 	/* Which field; the umem's number is not a field of the context. */
 	static const char *const says[] = { "pd 0xfff", "cqn_snd 0xfff", "cqn_rcv 0xfff",          "uar_page 0x3f",
-					    "",         "st 3",          "doorbell record at 0x4", "wq_signature" };
+					    "",         "st 9",          "doorbell record at 0x4", "wq_signature" };
 	uint8_t in[BF_CREATE_QP_LEN], out[16], *qpc = in + BF_QP_QPC;
 
 	for (int wrong = 0; wrong < 8; wrong++) {
@@ -155,7 +155,7 @@ START_TEST(wrong_queue_pairs)
 		if (wrong >= 5)
 			expected = BF_MLX5_CMD_BAD_PARAM;
 		if (wrong == 5)
-			BF_MLX5_SET(qpc, BF_QPC_ST, 3); /* XRC */
+			BF_MLX5_SET(qpc, BF_QPC_ST, 9); /* raw packets */
 		if (wrong == 6)
 			bf_put_be64(qpc + BF_QPC_DBR_ADDR, 4);
 		if (wrong == 7)

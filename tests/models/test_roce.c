@@ -129,6 +129,7 @@ static void fill(struct bf_roce *r, uint8_t opcode, struct bf_rng *rng)
 	*r = (struct bf_roce){ .opcode = bf_roce_rc_opcode(opcode),
 			       .dc = info & BF_ROCE_HAS_DCETH,
 			       .uc = info & BF_ROCE_IS_UC,
+			       .xrc = info & BF_ROCE_IS_XRC,
 			       .solicited = bf_rng_next(rng) & 1,
 			       .ack_req = bf_rng_next(rng) & 1,
 			       .pkey = (uint16_t)bf_rng_next(rng),
@@ -147,6 +148,8 @@ static void fill(struct bf_roce *r, uint8_t opcode, struct bf_rng *rng)
 	}
 	if (info & BF_ROCE_HAS_DC_KEY)
 		r->dc_key = bf_rng_next(rng);
+	if (info & BF_ROCE_HAS_XRCETH)
+		r->xrc_srqn = bf_rng_next(rng) & 0xffffff;
 	if (info & BF_ROCE_HAS_DC_INFO)
 		r->dc_info = (uint32_t)bf_rng_next(rng);
 	if (info & (BF_ROCE_HAS_RETH | BF_ROCE_HAS_ATOMIC | BF_ROCE_HAS_EXT_ATOMIC)) {
@@ -218,7 +221,8 @@ START_TEST(every_opcode_comes_back)
 			SAME(va), SAME(rkey), SAME(dma_len), SAME(swap_add), SAME(compare), SAME(swap_mask);
 			SAME(compare_mask), SAME(atomic_size), SAME(aeth_syndrome), SAME(msn), SAME(atomic_orig);
 			SAME(imm), SAME(src_ipv4), SAME(dst_ipv4), SAME(src_port), SAME(payload_offset);
-			SAME(payload_len), SAME(dc), SAME(uc), SAME(qkey), SAME(src_qp);
+			SAME(payload_len), SAME(dc), SAME(uc), SAME(qkey), SAME(src_qp), SAME(xrc);
+			SAME(xrc_srqn);
 			if (r.dc) {
 				SAME(session), SAME(stream), SAME(attempt), SAME(dc_flags);
 				SAME(dc_key), SAME(dc_info);
@@ -227,7 +231,7 @@ START_TEST(every_opcode_comes_back)
 #undef SAME
 		}
 	}
-	ck_assert_int_eq(known, 25 + 25 + 4 + 12 + 2); /* RC, DC, DC's own, UC, UD */
+	ck_assert_int_eq(known, 25 + 25 + 4 + 12 + 2 + 23); /* RC, DC, DC's own, UC, UD, XRC */
 }
 END_TEST
 

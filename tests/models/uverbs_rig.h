@@ -70,6 +70,7 @@ struct uv_rig {
 	struct uv_fd fd[UV_FDS];
 	uint32_t fds;
 	uint32_t pins;
+	bool inodes; /* descriptors are files: two with one half are one */
 	/* The request at hand. */
 	struct uv_head head;
 	struct ib_uverbs_attr attr[UV_ATTRS];
@@ -141,6 +142,15 @@ static int uv_pin(void *arg, uint64_t address, uint64_t len, bool write)
 	(void)write;
 	r->pins++;
 	return uv_inside(r, address, len) ? 0 : -EFAULT;
+}
+
+static int uv_inode(void *arg, int fd, uint64_t id[2])
+{
+	struct uv_rig *r = arg;
+
+	id[0] = 1;
+	id[1] = (uint64_t)fd / 2;
+	return r->inodes && fd < 100 ? 0 : -EBADF;
 }
 
 static int uv_copy_in(void *arg, void *to, uint64_t address, uint32_t len)
@@ -216,6 +226,7 @@ static inline int uv_try_open(struct uv_rig *r, const struct bf_mlx5_profile *pr
 			  .channel_take = uv_take_events,
 			  .channel_release = uv_release_channel,
 			  .pin = uv_pin,
+			  .inode = uv_inode,
 			  .copy_in = uv_copy_in,
 			  .copy_out = uv_copy_out },
 	};

@@ -248,6 +248,7 @@ fi
 if have ibv_ud_pingpong; then
 	pair ibv_ud_pingpong -g 1 -n 100
 	pair ibv_srq_pingpong -g 1 -n 100
+	pair ibv_xsrq_pingpong -g 1 -n 50
 fi
 if have ucx_perftest; then
 	for transport in rc_v rc_x ud_v ud_x dc_x; do

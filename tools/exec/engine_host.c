@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -103,6 +104,18 @@ static int dmabuf(void *arg, int fd, uint64_t offset, uint64_t len, uint64_t *ad
 	return bf_dmabufs_find(fd, offset, len, address);
 }
 
+static int inode(void *arg, int fd, uint64_t id[2])
+{
+	struct stat s;
+
+	(void)arg;
+	if (fstat(fd, &s))
+		return -EBADF;
+	id[0] = s.st_dev;
+	id[1] = s.st_ino;
+	return 0;
+}
+
 /* Brings the pages in, as pinning does. Memory of GPUs is there, as with nvidia-peermem in the kernel. */
 static int pin(void *arg, uint64_t address, uint64_t len, bool write)
 {
@@ -139,6 +152,7 @@ void bf_engine_host_init(struct bf_engine *e, struct bf_uverbs_host *host)
 		.channel_release = channel_release,
 		.pin = pin,
 		.dmabuf = dmabuf,
+		.inode = inode,
 		.copy_in = copy_in,
 		.copy_out = copy_out,
 	};

@@ -88,6 +88,7 @@ static int open_driver(struct bf_uverbs *u)
 
 static void close_driver(struct bf_uverbs *u)
 {
+	bf_mlx5_ib_xrc_close(u);
 	bf_mlx5_ib_eqs_close(u);
 	if (bf_mlx5_ib_of(u)->has_uar)
 		bf_mlx5_ib_simple(u, BF_MLX5_CMD_DEALLOC_UAR, bf_mlx5_ib_of(u)->uar, NULL);
@@ -120,6 +121,8 @@ static int destroy(struct bf_uv_object *o, bool forced)
 		return bf_mlx5_ib_qp_destroy(o, forced);
 	case UVERBS_OBJECT_SRQ:
 		return bf_mlx5_ib_srq_destroy(o, forced);
+	case UVERBS_OBJECT_XRCD:
+		return bf_mlx5_ib_xrcd_destroy(o, forced);
 	case UVERBS_OBJECT_AH:
 		return bf_mlx5_ib_ah_destroy(o, forced);
 	case MLX5_IB_OBJECT_UAR:
@@ -218,4 +221,5 @@ const struct bf_uv_provider bf_mlx5_ib = {
 	.create_xsrq = bf_mlx5_ib_create_xsrq,
 	.modify_srq = bf_mlx5_ib_modify_srq,
 	.query_srq = bf_mlx5_ib_query_srq,
+	.open_xrcd = bf_mlx5_ib_open_xrcd,
 };

@@ -68,6 +68,13 @@ struct bf_mlx5_ib_eq {
 
 struct bf_mlx5_ib_gsi;
 
+/* What XRC targets have of the kernel's, from the first one on: they have no CQ and no domain of a program. */
+struct bf_mlx5_ib_xrc {
+	struct bf_region *mem;
+	uint32_t pdn, cqn;
+	bool has_pd, mapped, has_cq;
+};
+
 struct bf_mlx5_ib {
 	struct bf_uverbs u;
 	struct bf_region *eq_mem;
@@ -80,7 +87,8 @@ struct bf_mlx5_ib {
 	struct bf_uv_qp *qps[BF_MLX5_IB_BUCKETS];
 	struct bf_uv_srq *srqs[BF_MLX5_IB_BUCKETS];
 	struct bf_mlx5_ib_gsi *gsi; /* NULL: nobody manages */
-	uint8_t clock[BF_UV_PAGE];  /* struct mlx5_ib_clock_info: programs map it */
+	struct bf_mlx5_ib_xrc xrc;
+	uint8_t clock[BF_UV_PAGE]; /* struct mlx5_ib_clock_info: programs map it */
 };
 
 struct bf_mlx5_ib_file {
@@ -106,6 +114,7 @@ struct bf_mlx5_ib_qp_args {
 	struct bf_uv_pd *pd;
 	struct bf_uv_cq *send_cq, *recv_cq;
 	struct bf_uv_srq *srq;
+	struct bf_uv_xrcd *xrcd;
 	struct bf_uv_channel *async;
 	uint64_t user_handle;
 	struct ib_uverbs_qp_cap cap;
@@ -159,7 +168,7 @@ static inline bool bf_mlx5_ib_is_implicit(const struct bf_uv_mr *mr)
 }
 bool bf_mlx5_ib_pages(struct bf_uverbs *u); /* does the device take page faults? */
 void bf_mlx5_ib_page_fault(struct bf_uverbs *u, const struct bf_mlx5_eqe *e);
-void bf_mlx5_ib_fill_odp_caps(struct bf_uverbs *u, struct ib_uverbs_odp_caps *caps);
+void bf_mlx5_ib_fill_odp_caps(struct bf_uverbs *u, struct ib_uverbs_odp_caps *caps, uint32_t *xrc);
 void bf_mlx5_ib_record_mr(struct bf_uverbs *u, const struct bf_uv_mr *mr);
 int bf_mlx5_ib_alloc_dm(struct bf_uv_call *c);
 int bf_mlx5_ib_reg_dm_mr(struct bf_uv_call *c);
@@ -193,6 +202,10 @@ int bf_mlx5_ib_create_xsrq(struct bf_uv_call *c);
 int bf_mlx5_ib_modify_srq(struct bf_uv_call *c);
 int bf_mlx5_ib_query_srq(struct bf_uv_call *c);
 int bf_mlx5_ib_srq_destroy(struct bf_uv_object *o, bool forced);
+int bf_mlx5_ib_open_xrcd(struct bf_uv_call *c);
+int bf_mlx5_ib_xrcd_destroy(struct bf_uv_object *o, bool forced);
+int bf_mlx5_ib_xrc_target(struct bf_uverbs *u, struct bf_uv_qp *qp); /* makes its queue pair */
+void bf_mlx5_ib_xrc_close(struct bf_uverbs *u);
 int bf_mlx5_ib_create_ah(struct bf_uv_call *c);
 int bf_mlx5_ib_ah_destroy(struct bf_uv_object *o, bool forced);
 int bf_mlx5_ib_alloc_uar(struct bf_uv_call *c);

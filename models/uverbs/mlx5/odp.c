@@ -31,7 +31,7 @@ static uint32_t operations(uint32_t cap)
 	return bits;
 }
 
-void bf_mlx5_ib_fill_odp_caps(struct bf_uverbs *u, struct ib_uverbs_odp_caps *caps)
+void bf_mlx5_ib_fill_odp_caps(struct bf_uverbs *u, struct ib_uverbs_odp_caps *caps, uint32_t *xrc)
 {
 	uint8_t cap[BF_HCA_CAP_LEN];
 
@@ -39,6 +39,7 @@ void bf_mlx5_ib_fill_odp_caps(struct bf_uverbs *u, struct ib_uverbs_odp_caps *ca
 		return;
 	bf_mlx5_ib_caps(u, BF_HCA_CAP_ODP, cap);
 	caps->general_caps = GENERAL_CAPS;
+	*xrc = operations(BF_MLX5_GET(cap, BF_ODP_CAP_XRC));
 	caps->per_transport_caps.rc_odp_caps = operations(BF_MLX5_GET(cap, BF_ODP_CAP_RC));
 	caps->per_transport_caps.uc_odp_caps = operations(BF_MLX5_GET(cap, BF_ODP_CAP_UC));
 	caps->per_transport_caps.ud_odp_caps = operations(BF_MLX5_GET(cap, BF_ODP_CAP_UD));

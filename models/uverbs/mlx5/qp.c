@@ -31,6 +31,8 @@ static int take_type(struct bf_mlx5_ib_qp_args *a, const struct mlx5_ib_create_q
 	case IB_UVERBS_QPT_RC:
 	case IB_UVERBS_QPT_UC:
 	case IB_UVERBS_QPT_UD:
+	case IB_UVERBS_QPT_XRC_INI:
+	case IB_UVERBS_QPT_XRC_TGT:
 		return driver ? -EINVAL : 0;
 	case IB_UVERBS_QPT_DRIVER:
 		if (driver != MLX5_QP_FLAG_TYPE_DCT && driver != MLX5_QP_FLAG_TYPE_DCI)
@@ -38,16 +40,19 @@ static int take_type(struct bf_mlx5_ib_qp_args *a, const struct mlx5_ib_create_q
 		a->type = driver == MLX5_QP_FLAG_TYPE_DCT ? BF_UV_QPT_DCT : BF_UV_QPT_DCI;
 		return 0;
 	case IB_UVERBS_QPT_RAW_PACKET:
-	case IB_UVERBS_QPT_XRC_INI:
-	case IB_UVERBS_QPT_XRC_TGT:
 		return -EOPNOTSUPP;
 	default:
 		return -EINVAL;
 	}
 }
 
-static int take_uhw(struct bf_uv_call *c, struct mlx5_ib_create_qp *ucmd)
+static int take_uhw(struct bf_uv_call *c, const struct bf_mlx5_ib_qp_args *a, struct mlx5_ib_create_qp *ucmd)
 {
+	/* An XRC target has no rings, and nothing to say of them. */
+	if (a->type == IB_UVERBS_QPT_XRC_TGT) {
+		memset(ucmd, 0, sizeof(*ucmd));
+		return 0;
+	}
 	if (c->uhw_in.len < MIN_UHW)
 		return -EINVAL;
 	if (bf_uv_get(c, &c->uhw_in, ucmd, sizeof(*ucmd)))
@@ -65,7 +70,7 @@ static int take_rings(const struct bf_mlx5_ib_qp_args *a, struct mlx5_ib_create_
 {
 	const uint32_t most = 1u << BF_MLX5_IB_LOG_MAX_QP_SZ;
 
-	if (a->srq)
+	if (a->srq || a->type == IB_UVERBS_QPT_XRC_INI)
 		ucmd->rq_wqe_count = 0;
 	if (a->cap.max_recv_wr > most || ucmd->sq_wqe_count > most || ucmd->rq_wqe_count > most)
 		return -EINVAL;
@@ -115,6 +120,8 @@ static uint32_t service(uint8_t type)
 		return BF_QPC_ST_UD;
 	case BF_UV_QPT_DCI:
 		return BF_QPC_ST_DCI;
+	case IB_UVERBS_QPT_XRC_INI:
+		return BF_QPC_ST_XRC;
 	default:
 		return BF_QPC_ST_RC;
 	}
@@ -163,7 +170,7 @@ static int command(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct bf_ml
 	BF_MLX5_SET(qpc, BF_QPC_UAR_PAGE, (uint32_t)uar);
 	BF_MLX5_SET(qpc, BF_QPC_USER_INDEX, bf_mlx5_ib_file_of(c->f)->cqe_version ? ucmd->uidx : DEFAULT_UIDX);
 	BF_MLX5_SET(qpc, BF_QPC_CQN_SND, a->send_cq->cqn);
-	BF_MLX5_SET(qpc, BF_QPC_CQN_RCV, a->recv_cq->cqn);
+	BF_MLX5_SET(qpc, BF_QPC_CQN_RCV, a->recv_cq ? a->recv_cq->cqn : a->send_cq->cqn);
 	if (a->type == BF_UV_QPT_DCI && (ucmd->flags & MLX5_QP_FLAG_DCI_STREAM)) {
 		BF_MLX5_SET(qpc, BF_QPC_LOG_DCI_STREAMS, ucmd->dci_streams.log_num_concurent);
 		BF_MLX5_SET(qpc, BF_QPC_LOG_DCI_ERRORED, ucmd->dci_streams.log_num_errored);
@@ -198,7 +205,10 @@ void bf_mlx5_ib_qp_unknow(struct bf_uverbs *u, struct bf_uv_qp *qp)
 
 static void hold(struct bf_uv_qp *qp, uint32_t by)
 {
-	qp->pd->o.users += by;
+	if (qp->pd)
+		qp->pd->o.users += by;
+	if (qp->xrcd)
+		qp->xrcd->o.users += by;
 	if (qp->send_cq)
 		qp->send_cq->o.users += by;
 	if (qp->recv_cq)
@@ -219,10 +229,11 @@ static int make(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct bf_mlx5_
 	qp->type = a->type;
 	qp->cap = a->cap;
 	qp->sig_all = a->sig_all;
+	qp->xrcd = a->xrcd;
 	qp->dbr = ucmd->db_addr;
 	if (a->type == BF_UV_QPT_DCT)
 		return bf_mlx5_ib_dct_create(c, qp, ucmd);
-	err = command(c, qp, a, ucmd);
+	err = a->type == IB_UVERBS_QPT_XRC_TGT ? bf_mlx5_ib_xrc_target(c->u, qp) : command(c, qp, a, ucmd);
 	if (!err)
 		bf_mlx5_ib_qp_know(c->u, qp);
 	return err;
@@ -246,6 +257,10 @@ static int check_parts(const struct bf_mlx5_ib_qp_args *a)
 		return -EINVAL;
 	if (a->flags & ~(uint32_t)(IB_UVERBS_QP_CREATE_SQ_SIG_ALL | IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK))
 		return -EOPNOTSUPP;
+	if (a->type == IB_UVERBS_QPT_XRC_TGT)
+		return a->xrcd ? 0 : -EINVAL;
+	if (a->type == IB_UVERBS_QPT_XRC_INI)
+		return a->pd && a->send_cq && !a->srq ? 0 : -EINVAL;
 	if (!a->pd || !a->recv_cq || (a->type != BF_UV_QPT_DCT && !a->send_cq))
 		return -EINVAL;
 	return 0;
@@ -256,17 +271,19 @@ static int create(struct bf_uv_call *c, struct bf_mlx5_ib_qp_args *a, struct bf_
 	struct mlx5_ib_create_qp_resp resp = { 0 };
 	struct mlx5_ib_create_qp ucmd;
 	struct bf_uv_qp *qp;
-	int err = take_uhw(c, &ucmd);
+	int err = take_uhw(c, a, &ucmd);
+	bool rings;
 
 	if (!err)
 		err = take_type(a, &ucmd);
 	if (!err)
 		err = check_parts(a);
-	if (!err && a->type != BF_UV_QPT_DCT)
+	rings = a->type != BF_UV_QPT_DCT && a->type != IB_UVERBS_QPT_XRC_TGT;
+	if (!err && rings)
 		err = take_rings(a, &ucmd) ? -EINVAL : pin_rings(c, &ucmd);
 	if (err)
 		return err;
-	if (a->type != BF_UV_QPT_DCT)
+	if (rings)
 		adjust_cap(a, &ucmd);
 	qp = bf_uv_new(c, UVERBS_OBJECT_QP, sizeof(*qp));
 	if (!qp)
@@ -295,6 +312,7 @@ int bf_mlx5_ib_create_qp(struct bf_uv_call *c)
 		.srq = (struct bf_uv_srq *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
 		.send_cq = (struct bf_uv_cq *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE),
 		.recv_cq = (struct bf_uv_cq *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE),
+		.xrcd = (struct bf_uv_xrcd *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE),
 		.async = (struct bf_uv_channel *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_QP_EVENT_FD),
 	};
 	struct bf_uv_qp *qp;
@@ -331,7 +349,11 @@ static int by_command(struct bf_uv_call *c, struct bf_mlx5_ib_qp_args *a, const 
 {
 	int err;
 
-	a->pd = bf_uv_get_object(c, UVERBS_OBJECT_PD, cmd->pd_handle);
+	/* Of an XRC target the domain stands there (core/uverbs_cmd.c create_qp()). */
+	if (cmd->qp_type == IB_UVERBS_QPT_XRC_TGT)
+		a->xrcd = bf_uv_get_object(c, UVERBS_OBJECT_XRCD, cmd->pd_handle);
+	else
+		a->pd = bf_uv_get_object(c, UVERBS_OBJECT_PD, cmd->pd_handle);
 	a->recv_cq = bf_uv_get_object(c, UVERBS_OBJECT_CQ, cmd->recv_cq_handle);
 	a->send_cq = bf_uv_get_object(c, UVERBS_OBJECT_CQ, cmd->send_cq_handle);
 	a->srq = cmd->is_srq ? bf_uv_get_object(c, UVERBS_OBJECT_SRQ, cmd->srq_handle) : NULL;

@@ -137,7 +137,7 @@ static void set_mtu(const struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp 
 	BF_MLX5_SET(qpc, BF_QPC_LOG_MSG_MAX, ud ? LOG_MSG_UD : LOG_MSG_MAX);
 }
 
-static int fill(const struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m, uint8_t *qpc)
+static int fill(const struct bf_uverbs *u, const struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m, uint8_t *qpc)
 {
 	uint32_t mask = m->attr_mask;
 	int err = mask & BF_UV_QP_AV ? set_path(&m->dest, qpc + BF_QPC_PATH) : 0;
@@ -146,7 +146,7 @@ static int fill(const struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m, 
 		return err;
 	BF_MLX5_SET(qpc, BF_QPC_PM_STATE, BF_UV_PM_MIGRATED);
 	set_mtu(qp, m, qpc);
-	BF_MLX5_SET(qpc, BF_QPC_PD, qp->pd->pdn);
+	BF_MLX5_SET(qpc, BF_QPC_PD, qp->pd ? qp->pd->pdn : bf_mlx5_ib_of(u)->xrc.pdn);
 	BF_MLX5_SET(qpc, BF_QPC_LOG_ACK_REQ_FREQ, ACK_REQ_FREQ);
 	if (mask & BF_UV_QP_PORT)
 		BF_MLX5_SET(qpc + BF_QPC_PATH, BF_PATH_PORT, m->port_num);
@@ -210,7 +210,7 @@ static int modify(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct ib_uve
 	opcode = opcode_of(from, to);
 	if (!opcode)
 		return -EINVAL;
-	err = fill(qp, m, in + BF_QP_QPC);
+	err = fill(c->u, qp, m, in + BF_QP_QPC);
 	if (err)
 		return err;
 	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, qp->qpn);
@@ -219,6 +219,17 @@ static int modify(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct ib_uve
 	if (!err)
 		remember(qp, m, to);
 	return err;
+}
+
+/* What one half of an XRC connection does not have, programs may say all the same (core/uverbs_cmd.c modify_qp_mask()).
+ */
+static uint32_t mask_of(const struct bf_uv_qp *qp, uint32_t mask)
+{
+	if (qp->type == IB_UVERBS_QPT_XRC_INI)
+		return mask & ~(BF_UV_QP_MAX_DEST_RD_ATOMIC | BF_UV_QP_MIN_RNR_TIMER);
+	if (qp->type == IB_UVERBS_QPT_XRC_TGT)
+		return mask & ~(BF_UV_QP_MAX_QP_RD_ATOMIC | BF_UV_QP_RETRY_CNT | BF_UV_QP_RNR_RETRY);
+	return mask;
 }
 
 static struct bf_uv_qp *find(struct bf_uv_call *c, uint32_t handle)
@@ -243,6 +254,7 @@ int bf_mlx5_ib_modify_qp(struct bf_uv_call *c)
 	qp = find(c, cmd.qp_handle);
 	if (!qp)
 		return -EINVAL;
+	cmd.attr_mask = mask_of(qp, cmd.attr_mask);
 	return qp->type == BF_UV_QPT_DCT ? bf_mlx5_ib_dct_modify(c, qp, &cmd) : modify(c, qp, &cmd);
 }
 
@@ -266,6 +278,7 @@ int bf_mlx5_ib_modify_qp_ex(struct bf_uv_call *c)
 	qp = find(c, cmd.base.qp_handle);
 	if (!qp)
 		return -EINVAL;
+	cmd.base.attr_mask = mask_of(qp, cmd.base.attr_mask);
 	err = qp->type == BF_UV_QPT_DCT ? bf_mlx5_ib_dct_modify(c, qp, &cmd.base) : modify(c, qp, &cmd.base);
 	if (err)
 		return err;

@@ -35,7 +35,8 @@ static uint32_t device_flags(const uint8_t *cap)
 			 IB_UVERBS_DEVICE_RC_RNR_NAK_GEN | IB_UVERBS_DEVICE_BAD_QKEY_CNTR |
 			 IB_UVERBS_DEVICE_CURR_QP_STATE_MOD;
 
-	(void)cap;
+	if (BF_MLX5_GET(cap, BF_CAP_XRC))
+		flags |= IB_UVERBS_DEVICE_XRC;
 	return flags | IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_MGT_EXTENSIONS |
 	       IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B;
 }
@@ -131,7 +132,7 @@ int bf_mlx5_ib_query_device_ex(struct bf_uv_call *c)
 	resp.timestamp_mask = BF_MLX5_IB_CLOCK_MASK;
 	resp.hca_core_clock = CLOCK_KHZ;
 	resp.device_cap_flags_ex = resp.base.device_cap_flags;
-	bf_mlx5_ib_fill_odp_caps(c->u, &resp.odp_caps);
+	bf_mlx5_ib_fill_odp_caps(c->u, &resp.odp_caps, &resp.xrc_odp_caps);
 	resp.max_dm_size = BF_MLX5_GET(memic, BF_MEMIC_CAP_MAX);
 	resp.cq_moderation_caps.max_cq_moderation_count = MODERATION_COUNT;
 	resp.cq_moderation_caps.max_cq_moderation_period = MODERATION_PERIOD;

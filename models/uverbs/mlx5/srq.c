@@ -9,6 +9,8 @@
 
 struct srq_args {
 	struct bf_uv_pd *pd;
+	struct bf_uv_xrcd *xrcd;
+	struct bf_uv_cq *cq;
 	struct bf_uv_channel *async;
 	uint64_t user_handle;
 	uint32_t max_wr, max_sge, type;
@@ -49,6 +51,25 @@ static int command(struct bf_uverbs *u, struct bf_uv_srq *srq, const struct mlx5
 	return err;
 }
 
+/* One of XRC, which completes to a CQ of its own (hw/mlx5/srq_cmd.c create_xrc_srq_cmd()). */
+static int xrc_command(struct bf_uv_call *c, struct bf_uv_srq *srq, const struct mlx5_ib_create_srq *ucmd)
+{
+	uint8_t in[BF_CREATE_SRQ_LEN] = { 0 }, out[16], *srqc = in + BF_SRQ_SRQC;
+	int err;
+
+	BF_MLX5_SET(srqc, BF_SRQC_LOG_SIZE, bf_log2_up(srq->max_wr + 1));
+	BF_MLX5_SET(srqc, BF_SRQC_LOG_STRIDE, log_wqe(srq->max_sge) - 4);
+	BF_MLX5_SET(srqc, BF_XRC_SRQC_XRCD, srq->xrcd->xrcdn);
+	BF_MLX5_SET(srqc, BF_XRC_SRQC_CQN, srq->cq->cqn);
+	BF_MLX5_SET(srqc, BF_XRC_SRQC_USER_INDEX, bf_mlx5_ib_file_of(c->f)->cqe_version ? ucmd->uidx : 0xffffff);
+	BF_MLX5_SET(srqc, BF_SRQC_PD, srq->pd->pdn);
+	bf_put_be64(srqc + BF_SRQC_DBR_ADDR, ucmd->db_addr);
+	bf_put_be64(in + BF_CREATE_SRQ_UMEM_OFFSET, ucmd->buf_addr);
+	err = bf_mlx5_ib_cmd(c->u, BF_MLX5_CMD_CREATE_XRC_SRQ, in, sizeof(in), out, sizeof(out));
+	srq->srqn = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
+	return err;
+}
+
 static int pin(struct bf_uv_call *c, const struct bf_uv_srq *srq, const struct mlx5_ib_create_srq *ucmd)
 {
 	const struct bf_uverbs_host *h = &c->u->opts.host;
@@ -76,6 +97,15 @@ static void unknow(struct bf_uverbs *u, struct bf_uv_srq *srq)
 	*at = srq->next_by_number;
 }
 
+static void hold(struct bf_uv_srq *srq, uint32_t by)
+{
+	srq->pd->o.users += by;
+	if (!srq->xrcd)
+		return;
+	srq->xrcd->o.users += by;
+	srq->cq->o.users += by;
+}
+
 static int create(struct bf_uv_call *c, const struct srq_args *a, struct bf_uv_srq **out)
 {
 	struct mlx5_ib_create_srq_resp resp = { 0 };
@@ -83,8 +113,10 @@ static int create(struct bf_uv_call *c, const struct srq_args *a, struct bf_uv_s
 	struct bf_uv_srq *srq;
 	int err;
 
-	if (a->type != IB_UVERBS_SRQT_BASIC)
+	if (a->type != IB_UVERBS_SRQT_BASIC && a->type != IB_UVERBS_SRQT_XRC)
 		return a->type <= IB_UVERBS_SRQT_TM ? -EOPNOTSUPP : -EINVAL;
+	if (a->type == IB_UVERBS_SRQT_XRC && (!a->xrcd || !a->cq))
+		return -EINVAL;
 	if (!a->pd || a->max_wr >= BF_MLX5_IB_MAX_SRQ_WR + 1 || a->max_sge > BF_MLX5_IB_MAX_SRQ_SGE)
 		return -EINVAL;
 	err = take_uhw(c, &ucmd);
@@ -94,16 +126,20 @@ static int create(struct bf_uv_call *c, const struct srq_args *a, struct bf_uv_s
 	if (!srq)
 		return -ENOMEM;
 	srq->pd = a->pd;
+	if (a->type == IB_UVERBS_SRQT_XRC) {
+		srq->xrcd = a->xrcd;
+		srq->cq = a->cq;
+	}
 	srq->max_wr = (1u << bf_log2_up(a->max_wr + 1)) - 1;
 	srq->max_sge = ((1u << log_wqe(a->max_sge)) - (uint32_t)sizeof(struct bf_mlx5_srq_next)) / BF_MLX5_DS;
 	err = pin(c, srq, &ucmd);
 	if (!err)
-		err = command(c->u, srq, &ucmd);
+		err = srq->xrcd ? xrc_command(c, srq, &ucmd) : command(c->u, srq, &ucmd);
 	if (err) {
 		bf_uv_free(&srq->o);
 		return err;
 	}
-	srq->pd->o.users++;
+	hold(srq, 1);
 	bf_uv_events_start(&srq->async, a->async ? a->async : c->f->async, a->user_handle);
 	know(c->u, srq);
 	c->number = resp.srqn = srq->srqn;
@@ -118,6 +154,8 @@ int bf_mlx5_ib_create_srq(struct bf_uv_call *c)
 {
 	struct srq_args a = {
 		.pd = (struct bf_uv_pd *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE),
+		.xrcd = (struct bf_uv_xrcd *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE),
+		.cq = (struct bf_uv_cq *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE),
 		.async = (struct bf_uv_channel *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_SRQ_EVENT_FD),
 	};
 	struct bf_uv_srq *srq;
@@ -185,6 +223,10 @@ int bf_mlx5_ib_create_xsrq(struct bf_uv_call *c)
 	if (err)
 		return err;
 	a.type = cmd.srq_type;
+	if (a.type == IB_UVERBS_SRQT_XRC) {
+		a.xrcd = bf_uv_get_object(c, UVERBS_OBJECT_XRCD, cmd.xrcd_handle);
+		a.cq = bf_uv_get_object(c, UVERBS_OBJECT_CQ, cmd.cq_handle);
+	}
 	a.pd = bf_uv_get_object(c, UVERBS_OBJECT_PD, cmd.pd_handle);
 	a.user_handle = cmd.user_handle;
 	a.max_wr = cmd.max_wr;
@@ -218,6 +260,14 @@ int bf_mlx5_ib_modify_srq(struct bf_uv_call *c)
 		return 0;
 	if (cmd.srq_limit > srq->max_wr)
 		return -EINVAL;
+	if (srq->xrcd) {
+		uint8_t arm[16] = { 0 };
+
+		BF_MLX5_SET(arm, BF_CMD_OP_MOD, BF_ARM_RQ_SRQ);
+		BF_MLX5_SET(arm, BF_CMD_IN_NUMBER, srq->srqn);
+		BF_MLX5_SET(arm, BF_ARM_RQ_LWM, cmd.srq_limit);
+		return bf_mlx5_ib_cmd(c->u, BF_MLX5_CMD_ARM_XRC_SRQ, arm, sizeof(arm), out, sizeof(out));
+	}
 	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, srq->srqn);
 	BF_MLX5_SET(in, BF_MODIFY_RMP_STATE, BF_RMPC_READY);
 	BF_MLX5_SET(in, BF_MODIFY_RMP_BITMASK, 1);
@@ -240,24 +290,27 @@ int bf_mlx5_ib_query_srq(struct bf_uv_call *c)
 	if (!srq)
 		return -EINVAL;
 	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, srq->srqn);
-	err = bf_mlx5_ib_cmd(c->u, BF_MLX5_CMD_QUERY_RMP, in, sizeof(in), out, sizeof(out));
+	err = bf_mlx5_ib_cmd(c->u, srq->xrcd ? BF_MLX5_CMD_QUERY_XRC_SRQ : BF_MLX5_CMD_QUERY_RMP, in, sizeof(in), out,
+			     sizeof(out));
 	if (err)
 		return err;
 	resp.max_wr = srq->max_wr;
 	resp.max_sge = srq->max_sge;
-	resp.srq_limit = BF_MLX5_GET(out + BF_RMP_RMPC + BF_RMPC_WQ, BF_WQ_LWM);
+	resp.srq_limit = srq->xrcd ? BF_MLX5_GET(out + BF_SRQ_SRQC, BF_SRQC_LWM)
+				   : BF_MLX5_GET(out + BF_RMP_RMPC + BF_RMPC_WQ, BF_WQ_LWM);
 	return bf_uv_response(c, &resp, sizeof(resp));
 }
 
 int bf_mlx5_ib_srq_destroy(struct bf_uv_object *o, bool forced)
 {
 	struct bf_uv_srq *srq = (struct bf_uv_srq *)o;
-	int err = bf_mlx5_ib_simple(o->file->u, BF_MLX5_CMD_DESTROY_RMP, srq->srqn, NULL);
+	int err = bf_mlx5_ib_simple(o->file->u, srq->xrcd ? BF_MLX5_CMD_DESTROY_XRC_SRQ : BF_MLX5_CMD_DESTROY_RMP,
+				    srq->srqn, NULL);
 
 	if (err && !forced)
 		return err;
 	unknow(o->file->u, srq);
-	srq->pd->o.users--;
+	hold(srq, UINT32_MAX); /* minus one */
 	o->file->async_read = bf_uv_events_end(o->file, &srq->async);
 	return err;
 }
