@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#define LOG_BLOCK_MIN 4u /* of a ring of compressed CQEs: assumed */
 #define LOG_SIZE_MAX 22u
 /* CQC.cqe_sz: the second kind fills each entry, so that a cache line is never written in part. */
 #define CQE_128 1u
@@ -120,6 +121,7 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	const uint8_t *cqc = m->in + BF_CREATE_CQ_CQC;
 	uint32_t uar = BF_MLX5_GET(cqc, BF_CQC_UAR_PAGE), log_size = BF_MLX5_GET(cqc, BF_CQC_LOG_SIZE);
 	uint32_t eqn = BF_MLX5_GET(cqc, BF_CQC_EQN), cqe_sz = BF_MLX5_GET(cqc, BF_CQC_CQE_SZ);
+	const bool compressed = BF_MLX5_GET(cqc, BF_CQC_COMP_EN);
 	struct bf_mlx5_cq *cq;
 	char name[64];
 	uint8_t status;
@@ -129,12 +131,16 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "uar_page 0x%x: there is no such doorbell page", uar);
 	if (eqn && !bf_mlx5_table_get(&dev->eqs, eqn))
 		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "c_eqn %u: there is no such event queue", eqn);
-	/* Compressed CQEs are not modelled. */
 	if (log_size > LOG_SIZE_MAX)
 		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM, "log_cq_size %u: at most %u", log_size, LOG_SIZE_MAX);
-	if (cqe_sz > CQE_128_PAD || BF_MLX5_GET(cqc, BF_CQC_COMP_EN))
-		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM, "cqe_sz %u%s: the model has 0 to %u, uncompressed",
-				      cqe_sz, BF_MLX5_GET(cqc, BF_CQC_COMP_EN) ? " with cqe_comp_en" : "", CQE_128_PAD);
+	if (cqe_sz > CQE_128_PAD)
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM, "cqe_sz %u: the model has 0 to %u", cqe_sz,
+				      CQE_128_PAD);
+	if (compressed && (cqe_sz == CQE_128_PAD || BF_MLX5_GET(cqc, BF_CQC_CC) || log_size < LOG_BLOCK_MIN ||
+			   BF_MLX5_GET(cqc, BF_CQC_MINI_FORMAT) > BF_MLX5_MINI_CHECKSUM))
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM,
+				      "cqe_comp_en: %u CQEs or more, neither padded nor collapsed, formats 0 and 1",
+				      1u << LOG_BLOCK_MIN);
 	cq = make(dev, cqc);
 	if (!cq)
 		return BF_MLX5_CMD_NO_RES;
@@ -145,6 +151,8 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	cq->collapsed = BF_MLX5_GET(cqc, BF_CQC_CC);
 	status = cq_buffers(dev, cq, m, cqc);
 	if (!status && !bf_mlx5_cq_moderate(cq, BF_MLX5_GET(cqc, BF_CQC_PERIOD), BF_MLX5_GET(cqc, BF_CQC_MAX_COUNT)))
+		status = BF_MLX5_CMD_NO_RES;
+	if (!status && compressed && !bf_mlx5_session_open(cq))
 		status = BF_MLX5_CMD_NO_RES;
 	if (!status && bf_mlx5_table_add(&dev->cqs, cq, &cq->cqn))
 		status = BF_MLX5_CMD_LIM;
@@ -201,6 +209,11 @@ static uint8_t resize(struct bf_mlx5_cq *cq, const struct bf_mlx5_mail *m, const
 		return BF_MLX5_CMD_BAD_PARAM;
 	if (cq->error)
 		return BF_MLX5_CMD_BAD_RES_STATE;
+	if (cq->extra && cq->extra->session) { /* the new one may be of another kind */
+		bf_mlx5_session_flush(cq);
+		if (cqe_sz == CQE_128_PAD || log_size < LOG_BLOCK_MIN)
+			return BF_MLX5_CMD_BAD_PARAM;
+	}
 	status = ring(m, &to, cqc, (uint64_t)cqe_size << log_size);
 	if (status)
 		return status;

@@ -22,12 +22,6 @@ struct bf_mlx5_cq_wait {
 	uint8_t data[64]; /* what c.data points to */
 };
 
-/* All that a CQE says of its queue. */
-struct source {
-	uint32_t qpn, user_index;
-	uint64_t ns;
-};
-
 static uint8_t xor_of_bytes(uint64_t x)
 {
 	x ^= x >> 32;
@@ -54,8 +48,8 @@ static uint64_t scatter(struct bf_mlx5_cqe *cqe, const struct bf_mlx5_completion
  * from dumps (docs/hardware/mlx5.md#cqe-10). `x` collects the fields as numbers: the XOR of their bytes is the same in
  * any order.
  */
-static void build(const struct bf_mlx5_cq *cq, const struct source *from, const struct bf_mlx5_completion *c,
-		  struct bf_mlx5_cqe *cqe)
+void bf_mlx5_cqe_build(const struct bf_mlx5_cq *cq, const struct bf_mlx5_cqe_source *from,
+		       const struct bf_mlx5_completion *c, struct bf_mlx5_cqe *cqe)
 {
 	uint8_t owner = (cq->producer & (cq->mask + 1)) != 0;
 	uint32_t sop_drop_qpn = (uint32_t)c->wqe_opcode << 24 | from->qpn;
@@ -218,7 +212,7 @@ static int put_front(struct bf_mlx5_cq *cq, uint64_t at, const struct bf_mlx5_co
 			    sizeof(front), 0);
 }
 
-static void put(struct bf_mlx5_cq *cq, const struct source *from, const struct bf_mlx5_completion *c)
+void bf_mlx5_cq_put(struct bf_mlx5_cq *cq, const struct bf_mlx5_cqe_source *from, const struct bf_mlx5_completion *c)
 {
 	struct bf_mlx5 *dev = cq->dev;
 	uint32_t slot = cq->collapsed ? 0 : cq->producer & cq->mask, run;
@@ -228,7 +222,7 @@ static void put(struct bf_mlx5_cq *cq, const struct source *from, const struct b
 	struct bf_mlx5_cqe cqe;
 	struct bf_fault lost;
 
-	build(cq, from, c, &cqe);
+	bf_mlx5_cqe_build(cq, from, c, &cqe);
 	if (bf_fault_check(dev->sim, BF_FAULT_LOST_COMPLETION, cq->actor, from->qpn, &lost))
 		verdict = BF_MLX5_POST_LOST;
 	else if ((BF_UNLIKELY(c->format == BF_MLX5_CQE_INLINE_64 || cq->pad) && put_front(cq, at, c)) ||
@@ -250,9 +244,40 @@ static void put(struct bf_mlx5_cq *cq, const struct source *from, const struct b
 		bf_mlx5_wait_wake(cq);
 }
 
+void bf_mlx5_cq_put_block(struct bf_mlx5_cq *cq, uint32_t n, const struct bf_mlx5_cqe_source *from,
+			  const struct bf_mlx5_completion *c, struct bf_mlx5_cqe *title)
+{
+	uint64_t at = (uint64_t)(cq->producer & cq->mask) * cq->cqe_size + (cq->cqe_size - sizeof(*title));
+	uint8_t verdict = BF_MLX5_POST_WRITTEN;
+	struct bf_fault lost;
+	uint64_t iova;
+	uint32_t run;
+
+	iova = bf_mlx5_buf_iova(&cq->buf, at, sizeof(*title), &run);
+	if (bf_fault_check(cq->dev->sim, BF_FAULT_LOST_COMPLETION, cq->actor, from->qpn, &lost))
+		verdict = BF_MLX5_POST_LOST;
+	else if (bf_dma_write(&cq->dev->dma, iova, title, sizeof(*title), 0))
+		verdict = BF_MLX5_POST_FAILED;
+	for (uint32_t i = 0; i < n; i++) {
+		record_cqe(cq, from->qpn, &c[i], iova, verdict, i ? NULL : title);
+		if (verdict == BF_MLX5_POST_WRITTEN)
+			count_cqe(cq->dev, &c[i]);
+		cq->producer++;
+	}
+	if (c->solicited)
+		cq->solicited_end = cq->producer & 0xffffff;
+	if (cq->arm && verdict == BF_MLX5_POST_WRITTEN && (cq->arm == ARMED_ANY || c->solicited))
+		moderate(cq);
+	if (verdict == BF_MLX5_POST_FAILED)
+		fail(cq, BF_MLX5_CQ_EVENT_FAILED);
+	if (BF_UNLIKELY(cq->extra->waiters))
+		bf_mlx5_wait_wake(cq);
+}
+
+/* Entries that wait to become a block have their places. */
 static bool full(const struct bf_mlx5_cq *cq)
 {
-	return ((cq->producer - cq->extra->consumer) & 0xffffff) > cq->mask;
+	return ((cq->producer + bf_mlx5_session_count(cq) - cq->extra->consumer) & 0xffffff) > cq->mask;
 }
 
 static void drop_waiting(struct bf_mlx5_cq *cq, uint8_t verdict)
@@ -289,12 +314,12 @@ static void consumer_read(struct bf_dma_op *op)
 		x->consumer = bf_get_be32(x->dbr_bytes + 4 * BF_MLX5_CQ_DBR_CI) & 0xffffff;
 	while (x->wait && !cq->error && !full(cq)) {
 		struct bf_mlx5_cq_wait *w = x->wait;
-		struct source from = { w->qpn, w->user_index, w->made_ns };
+		struct bf_mlx5_cqe_source from = { w->qpn, w->user_index, w->made_ns };
 
 		x->wait = w->next;
 		if (!x->wait)
 			x->wait_tail = &x->wait;
-		put(cq, &from, &w->c);
+		bf_mlx5_cq_put(cq, &from, &w->c);
 		free(w);
 	}
 	if (x->wait) {
@@ -319,7 +344,8 @@ static void refresh_consumer(struct bf_mlx5_cq *cq)
 	bf_dma_read(&cq->dev->dma, &x->op);
 }
 
-static void wait_for_room(struct bf_mlx5_cq *cq, const struct source *from, const struct bf_mlx5_completion *c)
+static void wait_for_room(struct bf_mlx5_cq *cq, const struct bf_mlx5_cqe_source *from,
+			  const struct bf_mlx5_completion *c)
 {
 	struct bf_mlx5_cq_wait *w = malloc(sizeof(*w));
 
@@ -340,7 +366,7 @@ static void wait_for_room(struct bf_mlx5_cq *cq, const struct source *from, cons
 
 void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct bf_mlx5_completion *c)
 {
-	struct source from = { qp->rdma.qpn, qp->user_index, cq->dev->sim->now_ps / BF_NS };
+	struct bf_mlx5_cqe_source from = { qp->rdma.qpn, qp->user_index, cq->dev->sim->now_ps / BF_NS };
 	struct bf_fault overrun;
 
 	if (BF_UNLIKELY(cq->error)) {
@@ -354,13 +380,17 @@ void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct
 			return;
 		}
 		if (cq->extra->wait || full(cq)) {
+			bf_mlx5_session_flush(cq);
 			wait_for_room(cq, &from, c);
 			return;
 		}
 		if (((cq->producer - cq->extra->consumer) & 0xffffff) > cq->mask / 2)
 			refresh_consumer(cq);
 	}
-	put(cq, &from, c);
+	if (BF_UNLIKELY(cq->extra && cq->extra->session))
+		bf_mlx5_session_take(cq, &from, c);
+	else
+		bf_mlx5_cq_put(cq, &from, c);
 }
 
 /*
@@ -408,12 +438,12 @@ void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell)
 bool bf_mlx5_cq_end_ring(struct bf_mlx5_cq *cq)
 {
 	const struct bf_mlx5_completion c = { .opcode = BF_MLX5_CQE_RESIZE };
-	const struct source from = { 0 };
+	const struct bf_mlx5_cqe_source from = { 0 };
 	uint64_t at = (uint64_t)(cq->producer & cq->mask) * cq->cqe_size + (cq->cqe_size - sizeof(struct bf_mlx5_cqe));
 	struct bf_mlx5_cqe cqe;
 	uint32_t run;
 
-	build(cq, &from, &c, &cqe);
+	bf_mlx5_cqe_build(cq, &from, &c, &cqe);
 	if (bf_dma_write(&cq->dev->dma, bf_mlx5_buf_iova(&cq->buf, at, sizeof(cqe), &run), &cqe, sizeof(cqe), 0))
 		return false;
 	cq->producer++;
@@ -424,6 +454,7 @@ void bf_mlx5_cq_free(struct bf_mlx5_cq *cq)
 {
 	bf_mlx5_wait_forget_cq(cq);
 	if (cq->extra) {
+		bf_mlx5_session_close(cq);
 		drop_waiting(cq, 0);
 		bf_sim_cancel(cq->dev->sim, &cq->extra->timer);
 	}

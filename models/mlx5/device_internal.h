@@ -317,6 +317,30 @@ struct bf_mlx5_completion {
 	uint16_t slid;  /* an InfiniBand datagram's sender */
 };
 void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct bf_mlx5_completion *c);
+/* All that a CQE says of its queue. */
+struct bf_mlx5_cqe_source {
+	uint32_t qpn, user_index;
+	uint64_t ns;
+};
+void bf_mlx5_cq_put(struct bf_mlx5_cq *cq, const struct bf_mlx5_cqe_source *from, const struct bf_mlx5_completion *c);
+/* The same for `n` entries at once, whose bytes are `title` and, already there, what it stands for. */
+void bf_mlx5_cq_put_block(struct bf_mlx5_cq *cq, uint32_t n, const struct bf_mlx5_cqe_source *from,
+			  const struct bf_mlx5_completion *c, struct bf_mlx5_cqe *title);
+void bf_mlx5_cqe_build(const struct bf_mlx5_cq *cq, const struct bf_mlx5_cqe_source *from,
+		       const struct bf_mlx5_completion *c, struct bf_mlx5_cqe *cqe);
+
+/* cq_compress.c */
+#define BF_MLX5_BLOCK_MAX 64u                     /* entries of a compressed block: assumed */
+#define BF_MLX5_BLOCK_US 1u                       /* how long an entry may wait for others: assumed */
+bool bf_mlx5_session_open(struct bf_mlx5_cq *cq); /* false on lack of memory */
+void bf_mlx5_session_close(struct bf_mlx5_cq *cq);
+/* Takes the entry; it is written at once, or with those that follow it. */
+void bf_mlx5_session_take(struct bf_mlx5_cq *cq, const struct bf_mlx5_cqe_source *from,
+			  const struct bf_mlx5_completion *c);
+void bf_mlx5_session_flush(struct bf_mlx5_cq *cq); /* what waits is written */
+uint32_t bf_mlx5_session_count(const struct bf_mlx5_cq *cq);
+
+/* cq.c again */
 void bf_mlx5_cq_arm(struct bf_mlx5_uar *uar, uint64_t doorbell);
 void bf_mlx5_cq_free(struct bf_mlx5_cq *cq);
 /* The most bytes of data that a CQE of this queue carries when a queue pair asks for `want` (32 or 64). */

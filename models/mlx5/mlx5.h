@@ -9,7 +9,8 @@
  * opens its connection in dci.c before the transport sends, a DC target finds the responder context in dct.c before it
  * takes the packet. Datagrams take the same way; what they add is in ud.c.
  * Beside the path: rq.c and srq.c (receives), mkey.c, mkey_map.c and umr.c (keys),
- * mcg.c (groups), qp.c (states), eq.c (events), cmd*.c (commands).
+ * mcg.c (groups), qp.c (states), eq.c (events), cmd*.c (commands), memic.c (memory of the device), paging.c (keys whose
+ * pages come on demand), xrc.c (queues that requests name), cq_compress.c (blocks of completions).
  *
  * What is known of the hardware, and how well: docs/hardware/mlx5.md, docs/hardware/roce.md. One thread per device, the
  * simulation's.
@@ -83,9 +84,9 @@ int bf_mlx5_pages_come(struct bf_mlx5 *dev, uint32_t key, uint64_t va, uint64_t 
  * packets that arrive at the other one do not reach it. A port whose link is down looks like a peer that does not
  * answer: retries, then syndrome 0x15. ACCESS_REG with PAOS tells a port's state.
  *
- * Service types of a queue pair: RC, UC, UD, XRC and DCI. What UC and UD send is done when it has left; what the receiver
- * cannot take (no receive WQE, wrong key or Q_Key, a message with a lost packet) is dropped and counted, nobody is
- * told. A send of theirs that fails puts the send queue alone into error: SQERR2RTS starts it again.
+ * Service types of a queue pair: RC, UC, UD, XRC and DCI. What UC and UD send is done when it has left; what the
+ * receiver cannot take (no receive WQE, wrong key or Q_Key, a message with a lost packet) is dropped and counted,
+ * nobody is told. A send of theirs that fails puts the send queue alone into error: SQERR2RTS starts it again.
  *
  * DC transport. CREATE_QP with BF_QPC_ST_DCI makes an initiator, CREATE_DCT a target. SEND and WRITE with immediate
  * need a shared receive queue at the target; without one they end in syndrome 0x12. An initiator with stream channels

@@ -201,8 +201,9 @@ struct bf_mlx5_cq_extra {
 	uint32_t consumer;
 	uint32_t arm_word; /* high word of the last arm doorbell; all ones: there was none */
 	struct bf_mlx5_cq_wait *wait, **wait_tail;
-	struct bf_mlx5_qp *waiters; /* whose send queue stands at a WAIT for this CQ */
-	uint32_t errors;            /* entries that told of one */
+	struct bf_mlx5_session *session; /* entries that may become one compressed block; NULL: none is compressed */
+	struct bf_mlx5_qp *waiters;      /* whose send queue stands at a WAIT for this CQ */
+	uint32_t errors;                 /* entries that told of one */
 	struct bf_mlx5_cq *next_zombie;
 };
 

@@ -39,6 +39,7 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_err_cqe) == 64, "error CQE");
 #define BF_MLX5_CQE_FORMAT BF_MASK(3, 2)
 #define BF_MLX5_CQE_INLINE_32 0x04u /* format: the data are in this CQE's first 32 bytes */
 #define BF_MLX5_CQE_INLINE_64 0x08u /* in the first half of a 128-byte CQE */
+#define BF_MLX5_CQE_COMPRESSED 0x0cu
 #define BF_MLX5_CQE_SE 0x02u
 #define BF_MLX5_CQE_OWNER 0x01u
 #define BF_MLX5_CQE_SOP BF_MASK(31, 24) /* of sop_drop_qpn */
@@ -52,6 +53,25 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_err_cqe) == 64, "error CQE");
 #define BF_MLX5_CQE_L3 BF_MASK(25, 24)
 #define BF_MLX5_CQE_L3_IPV4 2u
 #define BF_MLX5_CQE_GRH BF_MASK(29, 28)
+
+/*
+ * Compressed CQEs (CQC.cqe_comp_en): a title of format BF_MLX5_CQE_COMPRESSED, whose byte_cnt counts the entries that
+ * it stands for, itself included. What each has of its own lies in arrays of eight of these: the first in the slot
+ * behind the title, the others eight slots apart from the title on. The entries take as many slots as they would alone;
+ * what lies in the others is old, and software makes them the device's (Linux mlx5/core/en_rx.c
+ * mlx5e_decompress_cqes_start(), include/linux/mlx5/device.h struct mlx5_mini_cqe8). Receive WQEs follow one another
+ * from the title's on.
+ */
+struct bf_mlx5_mini_cqe {
+	struct bf_be16 wqe_counter; /* of a send queue's; else the first half of the hash, or the checksum */
+	uint8_t wqe_opcode;
+	uint8_t reserved;
+	struct bf_be32 byte_cnt;
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_mini_cqe) == 8, "mini CQE");
+#define BF_MLX5_MINI_CQES 8u /* in an array */
+#define BF_MLX5_MINI_HASH 0u /* CQC.mini_cqe_res_format */
+#define BF_MLX5_MINI_CHECKSUM 1u
 
 enum bf_mlx5_cqe_opcode {
 	BF_MLX5_CQE_REQ = 0,

@@ -410,6 +410,11 @@ void bf_mlx5_cqe_print(FILE *out, const void *cqe64)
 
 	line(out, b, 32, 4, "srqn_uidx");
 	fprintf(out, "0x%x\n", bf_be32(c->srqn_uidx));
+	if ((c->op_own & BF_MLX5_CQE_COMPRESSED) == BF_MLX5_CQE_COMPRESSED) {
+		line(out, b, 44, 4, "block");
+		fprintf(out, "%u entries: this is their title, what each has of its own lies in the slot behind it\n",
+			bf_be32(c->byte_cnt));
+	}
 	if (opcode == BF_MLX5_CQE_REQ_ERR || opcode == BF_MLX5_CQE_RESP_ERR)
 		print_error(out, b);
 	else

@@ -255,6 +255,8 @@ if have ucx_perftest; then
 		export UCX_NET_DEVICES=mlx5_0:1 UCX_TLS=$transport
 		pair ucx_perftest -t tag_lat -n 50 -w 5
 	done
-	unset UCX_NET_DEVICES UCX_TLS
+	export UCX_TLS=rc_x UCX_RC_CQE_ZIPPING_ENABLE=y # compressed completions
+	pair ucx_perftest -t tag_bw -s 512 -n 500 -w 5
+	unset UCX_NET_DEVICES UCX_TLS UCX_RC_CQE_ZIPPING_ENABLE
 fi
 [ -z "$(ls -A "$TMPDIR")" ] || fail "something left $(ls -A "$TMPDIR")"

@@ -55,9 +55,13 @@ static int take_uhw(struct bf_uv_call *c, struct mlx5_ib_create_cq *ucmd)
 		return -EFAULT;
 	if (ucmd->flags & ~known || cqe_size_code(ucmd->cqe_size, pads(ucmd)) < 0)
 		return -EINVAL;
-	/* Neither compressed entries nor a wall clock in them. */
-	if (ucmd->cqe_comp_en || ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS)
+	/* No wall clock in entries; compressed ones in two of the three formats. */
+	if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS || (ucmd->cqe_comp_en && pads(ucmd)) ||
+	    (ucmd->cqe_comp_en && ucmd->cqe_comp_res_format == MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX))
 		return -EOPNOTSUPP;
+	if (ucmd->cqe_comp_en > 1 || (ucmd->cqe_comp_en && ucmd->cqe_comp_res_format != MLX5_IB_CQE_RES_FORMAT_HASH &&
+				      ucmd->cqe_comp_res_format != MLX5_IB_CQE_RES_FORMAT_CSUM))
+		return -EINVAL;
 	return 0;
 }
 
@@ -71,6 +75,11 @@ static int command(struct bf_uv_call *c, const struct cq_args *a, const struct m
 	if (uar < 0)
 		return (int)uar;
 	BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, (uint32_t)cqe_size_code(ucmd->cqe_size, pads(ucmd)));
+	BF_MLX5_SET(cqc, BF_CQC_COMP_EN, ucmd->cqe_comp_en);
+	if (ucmd->cqe_comp_en)
+		BF_MLX5_SET(cqc, BF_CQC_MINI_FORMAT,
+			    ucmd->cqe_comp_res_format == MLX5_IB_CQE_RES_FORMAT_HASH ? BF_MLX5_MINI_HASH
+										     : BF_MLX5_MINI_CHECKSUM);
 	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log);
 	BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, (uint32_t)uar);
 	BF_MLX5_SET(cqc, BF_CQC_EQN, bf_mlx5_ib_of(c->u)->eq[1 + a->vector].eqn);

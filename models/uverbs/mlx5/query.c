@@ -107,6 +107,12 @@ static int answer_uhw(struct bf_uv_call *c)
 	bf_mlx5_ib_caps(c->u, BF_HCA_CAP_GENERAL, cap);
 	r.response_length = len < sizeof(r) ? len : sizeof(r);
 	r.flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD;
+	if (BF_MLX5_GET(cap, BF_CAP_CQE_COMPRESSION_128))
+		r.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_COMP;
+	if (BF_MLX5_GET(cap, BF_CAP_CQE_COMPRESSION)) {
+		r.cqe_comp_caps.max_num = BF_MLX5_GET(cap, BF_CAP_CQE_COMPRESSION_MAX);
+		r.cqe_comp_caps.supported_format = MLX5_IB_CQE_RES_FORMAT_HASH | MLX5_IB_CQE_RES_FORMAT_CSUM;
+	}
 	r.dci_streams_caps.max_log_num_concurent = (uint8_t)BF_MLX5_GET(cap, BF_CAP_LOG_MAX_DCI_STREAMS);
 	r.dci_streams_caps.max_log_num_errored = (uint8_t)BF_MLX5_GET(cap, BF_CAP_LOG_MAX_DCI_ERRORED);
 	return bf_uv_put(c, &c->uhw_out, &r, sizeof(r));
