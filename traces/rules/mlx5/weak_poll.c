@@ -6,14 +6,18 @@
 
 #define THREADS 4096u
 
-/* Memory that completions were written to. */
+/*
+ * Memory that completions were written to. Of CQs and threads that share a place nothing is said of what was taken:
+ * what is known of one is forgotten when the other comes.
+ */
 struct area {
 	uint64_t from, to;
 	uint32_t pe, cqn;
+	bool shared;
 	struct bf_rule_queue *queue;
 };
 
-/* By number. Of two that share a place nothing is said: what one has looked at is forgotten when the other comes. */
+/* By number. */
 struct thread {
 	uint32_t actor;
 	bool used, shared;
@@ -34,7 +38,8 @@ static void note_cqe(struct state *s, const struct bf_seen *e)
 	struct area *a = &s->area[bf_mlx5_cq_place(e->pe, e->unit, e->cqe.cqn)];
 
 	if (!a->queue || a->pe != e->pe || a->cqn != e->cqe.cqn)
-		*a = (struct area){ e->cqe.iova, e->cqe.iova, e->pe, (uint32_t)e->cqe.cqn, e->queue };
+		*a = (struct area){ e->cqe.iova,          e->cqe.iova,           e->pe,
+				    (uint32_t)e->cqe.cqn, a->shared || a->queue, e->queue };
 	if (e->cqe.iova < a->from)
 		a->from = e->cqe.iova;
 	if (e->cqe.iova + BF_LINE > a->to)
@@ -71,7 +76,7 @@ static void took(struct bf_rule_run *r, const struct thread *t, const struct bf_
 	const struct area *a = &s->area[bf_mlx5_cq_place(e->pe, e->queue->unit, cqn)];
 	struct bf_finding *f;
 
-	if (t->shared || !s->loads || !a->queue || a->cqn != cqn || a->pe != e->pe ||
+	if (t->shared || a->shared || !s->loads || !a->queue || a->cqn != cqn || a->pe != e->pe ||
 	    strstr(bf_rule_actor(r->rules, e->actor), ".cpu"))
 		return;
 	for (uint32_t i = 0; i < BF_ARRAY_LEN(t->lines); i++)
