@@ -9,6 +9,7 @@ skip() {
 	echo "SKIPPED debian: $1"
 	exit 77
 }
+[ -n "${BELFRY_BUILD_DIR-}" ] || skip "takes minutes: run it with BELFRY_BUILD_DIR set"
 [ "$(id -u)" -eq 0 ] || skip "not root"
 command -v debootstrap >/dev/null || skip "no debootstrap (Debian: apt-get install debootstrap)"
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
