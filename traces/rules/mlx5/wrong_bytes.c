@@ -75,16 +75,18 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!p)
 		return;
 	bf_finding_since(f, p->at_ps, p->record);
-	bf_finding_say(f, "; %s is %s, %s of %" PRIu64 " bytes at 0x%" PRIx64 ": %s",
-		       distance(p, e->ibgda_mismatch.va) ? "no entry wrote it, the nearest" : "what wrote it last",
-		       bf_mlx5_entry(p->queue, p->index).text,
-		       p->opcode == BF_MLX5_OP_RDMA_READ   ? "a READ"
-		       : p->opcode >= BF_MLX5_OP_ATOMIC_CS ? "an atomic"
-							   : "a WRITE",
-		       p->len, p->va,
-		       distance(p, e->ibgda_mismatch.va)
-			   ? "an address in an entry, or in a table that it is computed from, is another than was meant"
-			   : "its source held something else, or it was meant for another place");
+	bf_finding_say(
+	    f, "; %s is %s, %s of %" PRIu64 " bytes at 0x%" PRIx64 ": %s",
+	    distance(p, e->ibgda_mismatch.va) ? "no entry wrote it, the nearest" : "what wrote it last",
+	    bf_mlx5_entry(p->queue, p->index).text,
+	    p->opcode == BF_MLX5_OP_RDMA_READ   ? "a READ"
+	    : p->opcode >= BF_MLX5_OP_ATOMIC_CS ? "an atomic"
+						: "a WRITE",
+	    p->len, p->va,
+	    distance(p, e->ibgda_mismatch.va)
+		? "an address in an entry, or in a table that it is computed from, is another than was meant, "
+		  "or a thread of the PE stored there"
+		: "its source held something else, or it was meant for another place");
 }
 
 const struct bf_rule bf_rule_mlx5_wrong_bytes = {
