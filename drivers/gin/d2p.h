@@ -1,9 +1,10 @@
 /*
  * Puts and adds by a proxy: UCX's device-to-proxy queue (uct_ib_d2p).
  *
- *   post    the GPU takes a number by compare-and-swap while there is room, stores the fields, and releases the first
- * word, whose lowest bit, the owner, is that of the lap take    the CPU looks for the lap's owner bit, and copies done
- * the consumer index
+ * - Post: the GPU takes a number by compare-and-swap while there is room, stores the fields, and releases the first
+ *   word, whose lowest bit, the owner, is that of the lap.
+ * - Take: the CPU looks for the lap's owner bit, and copies.
+ * - Done: the consumer index.
  *
  * UCX's snapshot has the GPU's side alone. Assumed of the CPU's: memory begins with the other owner bit, since the
  * first lap's is 0; and the consumer index moves when a request is done, as NCCL's does, so that it can be waited for
