@@ -110,16 +110,16 @@ BF_DEVICE uint64_t bf_gin_ask(struct bf_thread *t, const struct bf_gin_state *s,
 	if (qp->nic_handler == BF_GIN_GFD)
 		return bf_gfd_post(t, qp, &d);
 	if (op == (BF_GFD_PUT | BF_GFD_SIGNAL_ADD)) { /* here an add is a request of its own */
-		d.op = BF_GFD_PUT;
-		d.signal = 0;
-		d.add = 0;
-		bf_d2p_post(t, s, qp, s->rkeys[peer], &d);
+		struct bf_gfd put = d;
+
+		put.op = BF_GFD_PUT;
+		put.signal = 0;
+		put.add = 0;
+		bf_d2p_post(t, s, qp, s->rkeys[peer], &put);
 		d.op = BF_GFD_SIGNAL_ADD;
 		d.bytes = 0;
 		d.src = d.value = s->sink;
 		d.dst = 0;
-		d.signal = (uint32_t)(at / 8);
-		d.add = add;
 	}
 	return bf_d2p_post(t, s, qp, d.op & BF_GFD_PUT ? s->rkeys[peer] : s->strict_rkeys[peer], &d);
 }
