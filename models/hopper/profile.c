@@ -5,11 +5,12 @@
  * unit; "assumed" where neither speaks. The patent gives no timing: its profile has the chip's.
  *
  * Rows that the model does not meet, and why:
- * - wake: rows of one shot, taken while most code ran for the first time: of two runs of one row the means differ by up
- *   to 12 %, the last of 31 waiters by up to 50 %. What warps do behind the wait is a constant of the experiment.
+ * - wake: of two runs of one row the means differ by up to 12 %, the last of 31 waiters by up to 50 %; rows whose code
+ * is warm are missed as often. What warps do behind the wait is a constant of the experiment.
  * - wait62, pool with 48 and 62 waiters: who of the refused asks next gets a free entry, and that is not the same twice
  *   on silicon (docs/hardware/hopper.md, try-wait-buffer-9). The capacity is exact; means of tries are.
- * - wake_lanes with 16 warps: their first code keeps them up to 100 cycles longer from the first try's end than four.
+ * - wake_lanes: with 16 warps their tries overlap more than those of a loop that branches on its answer at once (the
+ *   probe's code is not at hand), and the completing warp's branches wait for others' passes, which no row measures.
  * - evict_parked: of 12 waiters some time out while the others are being woken; a warp's first code costs 42 cycles
  * once.
  * - noise: the same, 9 cycles in one row.

@@ -89,9 +89,10 @@ struct bf_sync_instr {
 	struct bf_sync_unit *unit;
 	struct bf_sync_instr *next_waiter, **waiter_link;
 	uint64_t limit_ps;
-	uint32_t left;    /* of a wait on several barriers: lanes that have not had their look */
-	uint64_t late_ps; /* ... a miss of the first one */
-	uint64_t wake_ps; /* from being found to its turn, once `called`: its phase is over */
+	uint32_t left;              /* of a wait on several barriers: lanes that have not had their look */
+	uint64_t late_ps;           /* ... a miss of the first one */
+	struct bf_sync_instr *held; /* ... those that have had theirs, and whose warps go on when this one has */
+	uint64_t wake_ps;           /* from being found to its turn, once `called`: its phase is over */
 	bool called;
 };
 

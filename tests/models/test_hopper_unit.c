@@ -384,6 +384,9 @@ START_TEST(a_wait_on_several_barriers_looks_at_one_after_the_other)
 		/* Within one look of each warp, and the arrive. */
 		ck_assert_uint_ge(last * 1000 / CYCLE + 1000, test + apart * (16 * batches - 1));
 		ck_assert_uint_le(last * 1000 / CYCLE, test + apart * 16 * batches + bf_hopper_h200.op_mc);
+		/* A warp goes on when the last one that stood behind it in its sub-partition does. */
+		for (uint32_t i = 4; i < warps[c]; i++)
+			ck_assert_uint_eq(w[i].when, w[i - 4].when);
 		rig_close(&r);
 	}
 }

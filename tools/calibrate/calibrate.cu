@@ -116,6 +116,32 @@ __global__ void waits(uint32_t barriers, uint32_t zero, uint64_t *cycles)
 	}
 }
 
+/*
+ * Every warp asks for `barriers` barriers in a loop that branches on the answer; how long its first try is, the branch
+ * included. The first lap's code is cold.
+ */
+__global__ void asks(uint32_t barriers, uint64_t *cycles)
+{
+	struct bf_thread t;
+	const uint32_t base = bf_shared_base(&t), bar = base + bf_lane(&t) % barriers * 8;
+
+	if (threadIdx.x == 0)
+		for (uint32_t i = 0; i < barriers; i++)
+			bf_bar_init(&t, base + i * 8, BIG);
+	for (uint32_t lap = 0; lap < 2; lap++) {
+		__syncthreads();
+#pragma unroll 1
+		for (uint32_t i = 0; i < 4; i++) {
+			const uint64_t began = now();
+
+			if (bf_bar_try(&t, bar, 0)) /* never */
+				return;
+			if (i == 0 && bf_lane(&t) == 0)
+				cycles[lap * 32 + bf_warp(&t)] = now() - began;
+		}
+	}
+}
+
 /* A warp waits for a phase that never ends: how long until it is told so. */
 __global__ void limit(uint32_t tries, uint64_t *cycles)
 {
@@ -284,7 +310,7 @@ static uint32_t median(std::vector<uint64_t> v)
 
 struct figures {
 	uint32_t arrive, miss, test, init, load, atomic, limit, wake, wake_next, relaxed, release, bulk_small,
-	    bulk_large, look, look_all;
+	    bulk_large, look, look_all, ask[2]; /* ... cold and warm */
 	uint32_t lines, line_bytes, pool;
 };
 
@@ -292,8 +318,9 @@ struct figures {
  * What these probes gave on NVIDIA H200s at 1980 MHz, in milli-cycles: the same in every run but for bulk copies, whose
  * 64 KiB took 966 to 1019 cycles on different cards.
  */
-static const struct figures reference = { 62390,  9000,   62390,  90312,  40761, 126326, 7764000, 96000, 2000,
-					  191000, 445000, 328000, 992000, 13000, 4000,   16,      16,    32 };
+static const struct figures reference = { 62390, 9000,   62390,  90312,  40761,  126326, 7764000, 96000,
+					  2000,  191000, 445000, 328000, 992000, 13000,  4000,    { 426000, 551000 },
+					  16,    16,     32 };
 
 static void measure_sizes(struct figures *f)
 {
@@ -345,6 +372,11 @@ static void measure_looks(struct figures *f)
 	waits<<<1, 16 * 32, 4096>>>(16, 0, device_cycles);
 	fetch(16);
 	f->look_all = median(std::vector<uint64_t>(cycles.begin(), cycles.begin() + 16)) * 1000 / (16 * 16 * 16);
+	asks<<<1, 16 * 32, 4096>>>(8, device_cycles);
+	fetch(48);
+	for (uint32_t lap = 0; lap < 2; lap++)
+		f->ask[lap] =
+		    median(std::vector<uint64_t>(cycles.begin() + lap * 32, cycles.begin() + lap * 32 + 16)) * 1000;
 }
 
 static void measure_waits(struct figures *f)
@@ -400,10 +432,12 @@ static void print_figures(const struct figures *f)
 	fprintf(stderr,
 		"arrive %u, miss +%u, test %u, init and test %u, load %u, atomic %u\n"
 		"time limit %u, wake %u, next %u, remote relaxed %u, release %u\n"
-		"bulk of 64 B %u, of 64 KiB %u, looks at several barriers %u, of 16 warps %u (milli-cycles)\n"
+		"bulk of 64 B %u, of 64 KiB %u, looks at several barriers %u, of 16 warps %u\n"
+		"a branch on 8 looks of 16 warps %u, the first time %u (milli-cycles)\n"
 		"cache: %u entries of %u bytes; try-wait buffer: %u entries\n",
 		f->arrive, f->miss, f->test, f->init, f->load, f->atomic, f->limit, f->wake, f->wake_next, f->relaxed,
-		f->release, f->bulk_small, f->bulk_large, f->look, f->look_all, f->lines, f->line_bytes, f->pool);
+		f->release, f->bulk_small, f->bulk_large, f->look, f->look_all, f->ask[1], f->ask[0], f->lines,
+		f->line_bytes, f->pool);
 }
 
 static void field(FILE *out, const char *name, long long base, long long here, long long there)

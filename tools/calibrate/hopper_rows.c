@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "sim/bytes.h"
+#include "sim/grow.h"
+#include "sim/record.h"
 #include "tools/calibrate/hopper_rows.h"
 
 /* No experiment takes longer. */
@@ -151,11 +153,27 @@ uint32_t bf_row_words(struct bf_row *row, const char *name, uint64_t *out, uint3
 
 /* ---- comparing ---- */
 
+static uint64_t badness_of(int64_t silicon, int64_t other, uint64_t bound)
+{
+	const uint64_t error = (uint64_t)llabs(other - silicon);
+
+	return error == 0 ? 0 : bound == 0 ? UINT64_MAX : error * 1000 / bound;
+}
+
+bool bf_row_value_near(const struct bf_row_value *value, const struct bf_row_value *other)
+{
+	return badness_of(value->silicon, other->silicon, value->bound) <= 1000;
+}
+
 static void judge(struct bf_row *row, const char *field, int64_t silicon, int64_t model, uint64_t bound)
 {
-	const uint64_t error = (uint64_t)llabs(model - silicon);
-	const uint64_t badness = error == 0 ? 0 : bound == 0 ? UINT64_MAX : error * 1000 / bound;
+	const uint64_t badness = badness_of(silicon, model, bound);
 
+	if (BF_GROW(row->value, row->value_cap, row->values + 1)) {
+		row->rc = row->rc ? row->rc : bf_fail(row->line->err, -ENOMEM, "out of memory");
+		return;
+	}
+	row->value[row->values] = (struct bf_row_value){ silicon, bound };
 	row->out += badness > 1000;
 	if (row->values++ && badness <= row->badness)
 		return;
@@ -192,6 +210,8 @@ void bf_row_exact_text(struct bf_row *row, const char *field, const char *silico
 	const bool same = strcmp(silicon, model) == 0;
 
 	judge(row, field, 1000, same ? 1000 : 0, 0);
+	if (row->values) /* another row's text is the same one if its hash is */
+		row->value[row->values - 1].silicon = (int64_t)(bf_hash_bytes(silicon, strlen(silicon)) >> 1);
 	if (!same)
 		snprintf(row->text, sizeof(row->text), "%.60s, here %.60s", silicon, model);
 }

@@ -9,10 +9,18 @@
 #ifndef BELFRY_TOOLS_CALIBRATE_HOPPER_ROWS_H
 #define BELFRY_TOOLS_CALIBRATE_HOPPER_ROWS_H
 
+#include <stddef.h>
+
 #include "models/hopper/program.h"
 #include "traces/container/json_line.h"
 
 #define BF_ROW_LIST 2048u /* values of the longest list */
+
+/* A value that was compared: what silicon had, and how far off another may be. */
+struct bf_row_value {
+	int64_t silicon;
+	uint64_t bound;
+};
 
 /*
  * A row and how the model did. Values are in thousandths. The first error that a reading call meets stays in `rc`, and
@@ -29,6 +37,9 @@ struct bf_row {
 	uint64_t badness;    /* error in thousandths of the bound: above 1000 is out */
 	const char *problem; /* why the experiment could not run; NULL */
 	char text[128];      /* of a value that must be exact and is not */
+	/* All `values` of them, in the order of the experiment. Whoever has the row frees it. */
+	struct bf_row_value *value;
+	size_t value_cap;
 };
 
 typedef void bf_row_fn(struct bf_row *row);
@@ -46,6 +57,9 @@ uint32_t bf_row_words(struct bf_row *row, const char *name, uint64_t *out, uint3
 
 /* Compares: within 5 % or 3 cycles (both in thousandths). */
 void bf_row_compare(struct bf_row *row, const char *field, int64_t silicon, int64_t model);
+
+/* Whether another row's value is within the bounds of this one. */
+bool bf_row_value_near(const struct bf_row_value *value, const struct bf_row_value *other);
 
 /* For what varies from run to run on silicon: within so many per cent. */
 void bf_row_within(struct bf_row *row, const char *field, int64_t silicon, int64_t model, uint32_t percent);

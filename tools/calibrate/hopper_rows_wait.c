@@ -275,9 +275,11 @@ void bf_row_wake_order(struct bf_row *row)
 		bf_row_spread(row, "resume_fourth_round", resume, n, k.resumed, n);
 	else if (gap == 0) /* the order of parking is not known */
 		bf_row_ranks(row, "resume_fourth_round", resume, k.resumed, n);
-	else
-		for (uint32_t i = 0; i < n; i++)
-			bf_row_compare(row, "resume_fourth_round", resume[i], k.resumed[i]);
+	else /* in order of parking, which another row of the same numbers has, too */
+		for (uint32_t p = 0; p < n; p++)
+			for (uint32_t i = 0; i < n; i++)
+				if (position[i] == p * 1000)
+					bf_row_compare(row, "resume_fourth_round", resume[i], k.resumed[i]);
 }
 
 /* ---- other barriers used meanwhile ---- */
