@@ -17,7 +17,10 @@
 
 /* ---- the end of blocks and grids ---- */
 
-/* Keeps a view or a domain until the grid ends; false: there is no memory to keep it. */
+/*
+ * Keeps a view or a domain until the grid ends: to destroy one gives up what waits on the GPU, other blocks' doorbells
+ * too. False: there is no memory to keep it.
+ */
 static bool leave(struct bf_ptx_left **list, struct bf_view *view, struct bf_domain *domain)
 {
 	struct bf_ptx_left *l = calloc(1, sizeof(*l));
@@ -87,9 +90,9 @@ static void free_block(struct bf_ptx_block *b)
 		bf_hopper_exit(b->cta);
 	for (uint32_t i = 0; b->warp && i < b->nwarps; i++)
 		free_warp(b->warp[i]);
-	if (b->nc_view)
+	if (b->nc_view && !leave(&b->grid->views, b->nc_view, NULL))
 		bf_view_destroy(b->nc_view);
-	if (b->nc_domain)
+	if (b->nc_domain && !leave(&b->grid->domains, NULL, b->nc_domain))
 		bf_domain_destroy(b->nc_domain);
 	if (b->domain && !leave(&b->grid->domains, NULL, b->domain))
 		bf_domain_destroy(b->domain);

@@ -99,8 +99,9 @@ bool bf_ptx_as_nc(struct bf_ptx_machine_warp *w)
 {
 	struct bf_ptx_block *b = w->block;
 
-	if (!b->domain)
-		return true; /* under sc nothing is late */
+	/* Under sc nothing is late, and under tso a lane finds its own stores and memory. */
+	if (!b->domain || w->device->opts.ordering == BF_ORDER_TSO)
+		return true;
 	if (!b->nc_view && make_nc(b, w->device) != 0) {
 		bf_sim_stop(w->device->sim); /* for lack of memory; sim->error says so */
 		return false;

@@ -204,6 +204,25 @@ START_TEST(non_coherent_loads_stay_stale)
 }
 END_TEST
 
+/* Before a lane's non-coherent load there was its own store: in order that is what it finds. */
+START_TEST(a_lane_finds_its_own_store)
+{
+	static const char text[] =
+	    PTX_HEADER ".visible .entry own(.param .u64 out)\n{\n  .reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
+		       "  ld.param.u64 %rd1, [out]; st.global.u32 [%rd1+256], 7; ld.global.nc.u32 %r1, [%rd1+256];\n"
+		       "  st.global.u32 [%rd1+8], %r1; ret;\n}\n";
+
+	for (uint32_t seed = 1; seed <= 10; seed++) {
+		struct ptx_rig r;
+
+		rig_open(&r, seed, orderings[_i], text);
+		rig_good(&r, "own", 1, 1);
+		ck_assert_uint_eq(word_at(&r, 2), 7);
+		rig_close(&r);
+	}
+}
+END_TEST
+
 /* ---- polls ---- */
 
 /* 32 lanes of one warp take one lock in turn; then lane l waits for lane l - 1's flag on a line of its own. */
@@ -480,12 +499,9 @@ static void rung(struct bf_region *region, uint64_t offset, const void *data, ui
 	*count += len == 8;
 }
 
-/* A doorbell is a kernel's last act: it arrives, however late stores become visible. */
-START_TEST(doorbells_outlive_the_kernel)
+/* Launches `blocks` of "ring" with the address of a doorbell and that of memory, and expects it to be rung so often. */
+static void rings(const char *text, enum bf_ordering o, uint32_t blocks, uint32_t times)
 {
-	static const char text[] = PTX_HEADER
-	    ".visible .entry ring(.param .u64 at)\n{\n  .reg .b64 %rd<3>;\n"
-	    "  ld.param.u64 %rd1, [at]; mov.u64 %rd2, 7; st.mmio.relaxed.sys.global.u64 [%rd1], %rd2; ret;\n}\n";
 	static const struct bf_mmio_ops ops = { .write = rung };
 
 	for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -495,17 +511,40 @@ START_TEST(doorbells_outlive_the_kernel)
 		};
 		struct bf_region *region;
 		struct ptx_rig r;
-		uint64_t at;
+		uint64_t at[2];
 
-		rig_open(&r, seed, orderings[_i], text);
+		rig_open(&r, seed, o, text);
 		ck_assert_int_eq(bf_region_create(&r.space, &bell, &region), 0);
-		at = region->va;
-		ck_assert_int_eq(rig_launch(&r, "ring", 1, 1, &at, 1), 0);
+		at[0] = region->va;
+		at[1] = r.mem->va;
+		ck_assert_int_eq(rig_launch(&r, "ring", blocks, 1, at, 2), 0);
 		ck_assert_int_eq(bf_sim_run(r.sim, BF_S), BF_RUN_IDLE);
 		ck_assert_uint_eq(r.failed, 0);
-		ck_assert_uint_eq(count, 1);
+		ck_assert_uint_eq(count, times);
 		rig_close(&r);
 	}
+}
+
+/* A doorbell is a kernel's last act: it arrives, however late stores become visible. */
+START_TEST(doorbells_outlive_the_kernel)
+{
+	rings(PTX_HEADER ".visible .entry ring(.param .u64 at, .param .u64 mem)\n{\n  .reg .b64 %rd<3>;\n"
+			 "  ld.param.u64 %rd1, [at]; mov.u64 %rd2, 7;\n"
+			 "  st.mmio.relaxed.sys.global.u64 [%rd1], %rd2; ret;\n}\n",
+	      orderings[_i], 1, 1);
+}
+END_TEST
+
+/* Many blocks ring, and each has read by a non-coherent load: one that ends takes no other's doorbell with it. */
+START_TEST(doorbells_outlive_another_block)
+{
+	rings(PTX_HEADER
+	      ".visible .entry ring(.param .u64 at, .param .u64 mem)\n{\n"
+	      "  .reg .b32 %r<2>; .reg .b64 %rd<4>;\n"
+	      "  ld.param.u64 %rd1, [at]; ld.param.u64 %rd3, [mem]; ld.global.nc.u32 %r1, [%rd3]; mov.u64 %rd2, 7;\n"
+	      "  mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd3, %r1, 128; add.u64 %rd1, %rd1, %rd3;\n"
+	      "  st.mmio.relaxed.sys.global.u64 [%rd1], %rd2; ret;\n}\n",
+	      orderings[_i], 16, 16);
 }
 END_TEST
 
@@ -551,6 +590,8 @@ int main(void)
 	tcase_add_loop_test(t, variables, 0, 4);
 	tcase_add_loop_test(t, fences_are_needed, 0, 4);
 	tcase_add_loop_test(t, non_coherent_loads_stay_stale, 0, 4);
+	tcase_add_loop_test(t, a_lane_finds_its_own_store, 0, 2);
+	tcase_add_loop_test(t, doorbells_outlive_another_block, 0, 4);
 	tcase_add_loop_test(t, lanes_wait_for_lanes, 0, 4);
 	tcase_add_test(t, a_time_out_of_its_own);
 	tcase_add_loop_test(t, deadlock_is_told, 0, 4);
