@@ -247,6 +247,38 @@ START_TEST(the_record_says_something_else)
 }
 END_TEST
 
+/* The record went back to 1, a thread says: since this queue was made (0), or before that, in another's record (1). */
+START_TEST(memory_was_anothers_record)
+{
+	uint8_t far[4], near[4];
+	struct rig r;
+	uint32_t other, word;
+
+	bf_put_be32(far, 528);
+	bf_put_be32(near, 1);
+	memcpy(&word, near, 4);
+	begin(&r);
+	other = story_actor(&r.s, "agent", "pe0.b1.w0.l0");
+	STORY(&r.s, agent_start, other, .name = "pe0.b1.w0.l0");
+	STORY_TAIL(&r.s, store, other, far, 4, .va = DBREC + 4, .seq = 1, .len = 4);
+	STORY(&r.s, store_visible, other, .va = DBREC + 4, .seq = 1, .age = 1, .len = 4);
+	STORY(&r.s, agent_end, other, .ahead = 0);
+	if (_i)
+		STORY(&r.s, qp_config, r.qp, .qpn = QPN, .sq_wqebbs = DEPTH, .sq = SQ, .dbrec = DBREC,
+		      .send_cqn = 0x41);
+	STORY_TAIL(&r.s, store, r.thread, near, 4, .va = DBREC + 4, .seq = ++r.s.seq, .len = 4);
+	STORY(&r.s, store_visible, r.thread, .va = DBREC + 4, .seq = r.s.seq, .age = 1, .len = 4);
+	post(&r, 1);
+	STORY(&r.s, doorbell, r.qp, .qpn = QPN, .index = 1);
+	look(&r, word, 1);
+	fetch(&r, 0);
+	done(&r, 0, true);
+	cqe(&r, 0, 0, 0);
+	STORY(&r.s, ibgda_poll, r.thread, .qpn = QPN, .wanted = 1, .done = 1);
+	ends(&r, NULL, _i ? NULL : "MLX5-DBREC-LOCK", _i ? "" : "went back from 528 to 1");
+}
+END_TEST
+
 /*
  * A CQ of 16 that is a ring. CQEs 0 to 15 are there, and pollers go on into the lap before (0) or wait at its end when
  * 4 is there, too (1). Or the pollers are right (2), misread a counter in the first lap (3), or look at another queue
@@ -477,6 +509,7 @@ int main(void)
 	tcase_add_loop_test(t, an_error_is_there, 0, 5);
 	tcase_add_loop_test(t, nobody_asked_for_a_completion, 0, 5);
 	tcase_add_loop_test(t, the_record_says_something_else, 0, 5);
+	tcase_add_loop_test(t, memory_was_anothers_record, 0, 2);
 	tcase_add_loop_test(t, laps_of_a_completion_queue, 0, 5);
 	tcase_add_loop_test(t, plain_polls, 0, 3);
 	tcase_add_loop_test(t, keys_of_other_nics, 0, 4);

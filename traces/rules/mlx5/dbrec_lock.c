@@ -2,7 +2,7 @@
 
 #include "models/mlx5/prm.h"
 #include "sim/bytes.h"
-#include "traces/rules/mlx5/mlx5.h"
+#include "traces/rules/mlx5/ring.h"
 
 struct state {
 	struct bf_store most; /* the furthest index that is visible */
@@ -57,7 +57,8 @@ static void catch_up(struct bf_rule_run *r, const struct bf_seen *e)
 	for (uint32_t back = 64; back-- > 0;) {
 		const struct bf_store *shown = bf_stores_shown(bf_rule_stores(r->rules), back);
 
-		if (shown && shown->len == 4 && shown->va == ring->va + 4)
+		if (shown && shown->len == 4 && shown->va == ring->va + 4 &&
+		    !bf_mlx5_of_another(bf_mlx5_of(e->queue), shown))
 			judge(r, e, e->queue, shown);
 	}
 }

@@ -1,7 +1,8 @@
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "traces/rules/machine/machine.h"
-#include "traces/rules/mlx5/mlx5.h"
+#include "traces/rules/mlx5/polls.h"
 
 struct state {
 	bool written; /* an error completion lies in the queue's CQ */
@@ -20,12 +21,31 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		s->seen = s->seen || e->ibgda_quiet.status;
 }
 
+/* What became of it: of a driver that says nothing, by its loads. */
+static void fate(struct bf_rules *rules, const struct bf_rule_queue *queue, char *text, size_t size)
+{
+	const struct bf_mlx5_queue *q = bf_mlx5_of((struct bf_rule_queue *)(uintptr_t)queue);
+	const struct bf_mlx5_polls *p = bf_mlx5_polls_of(rules);
+
+	if (q->driver_speaks) {
+		snprintf(text, size, "no poller of the queue takes it");
+		return;
+	}
+	for (uint32_t i = 0; i < BF_MLX5_POLLERS; i++)
+		if (p->poller[i].error == queue && p->poller[i].error_index == q->error_index) {
+			snprintf(text, size, "%s read it and no wait ended", bf_rule_actor(rules, p->poller[i].actor));
+			return;
+		}
+	snprintf(text, size, "no wait ended for it");
+}
+
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
 	const struct state *s = bf_rule_queue_state(r, queue);
 	const struct bf_machine_thread *t;
 	struct bf_finding *f;
+	char what[128];
 
 	/* Who went past it took it for a good one: MLX5-ERROR-IGNORED. Traffic that moved is awaited elsewhere. */
 	if (!complete || !s->written || s->seen || q->polled > q->error_index || q->moved || q->stopped)
@@ -34,16 +54,17 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	f = t ? bf_rule_find(r, NULL, queue) : NULL;
 	if (!f)
 		return;
+	fate(r->rules, queue, what, sizeof(what));
 	f->actor = t->actor;
 	f->found.at_ps = q->error_ps;
 	bf_finding_since(f, q->error_ps, q->error_record);
 	bf_finding_index(f, q->error_index);
 	bf_finding_say(f,
 		       "%s waits for %s since %" PRIu64 " ps, while the completion of %s is there since %" PRIu64
-		       " ps: it is an error, syndrome %02x (%s), and no poller of the queue takes it",
+		       " ps: it is an error, syndrome %02x (%s), and %s",
 		       bf_rule_actor(r->rules, t->actor), t->what, t->since_ps,
 		       bf_mlx5_entry(queue, q->error_index).text, q->error_ps, q->error_syndrome,
-		       bf_mlx5_syndrome(q->error_syndrome));
+		       bf_mlx5_syndrome(q->error_syndrome), what);
 }
 
 const struct bf_rule bf_rule_mlx5_error_unseen = {

@@ -404,6 +404,7 @@ static void note_config(struct bf_rules *r, struct bf_mlx5_queue *q, const struc
 		q->send_cqn = (uint32_t)e->qp_config.send_cqn;
 		q->pd = (uint32_t)e->qp_config.pd;
 		q->sq = e->qp_config.sq;
+		q->made = e->number;
 		bf_mlx5_set_depth(q, e->qp_config.sq_wqebbs);
 		bf_mlx5_assume_ring(r, e->queue);
 	}

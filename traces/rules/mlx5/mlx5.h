@@ -147,6 +147,7 @@ struct bf_mlx5_queue {
 	uint8_t error_syndrome;
 	/* Configuration. */
 	bool configured, connected;
+	uint64_t made; /* the record that told of it: its memory may have been another's before. 0: not known */
 	uint32_t send_cqn, pd, remote_qpn, remote_ipv4, ipv4, max_reads, max_answers, retries, rnr_retries, timeout,
 	    mtu, access;
 	uint8_t state;

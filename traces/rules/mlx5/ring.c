@@ -118,6 +118,11 @@ static bool shown_since(struct bf_rules *r, const struct bf_mlx5_queue *q, uint6
 	return !s && back >= 64;
 }
 
+bool bf_mlx5_of_another(const struct bf_mlx5_queue *q, const struct bf_store *s)
+{
+	return s->record < q->made && bf_get_be16(s->bytes + 2);
+}
+
 /* The record's place is known from now on; what was stored there before is made up for. */
 void bf_mlx5_learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64_t va)
 {
@@ -127,10 +132,12 @@ void bf_mlx5_learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64
 	for (uint32_t back = 128; back-- > 0;) {
 		const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), back);
 
-		if (s && s->len == 4 && s->va == va + 4 * BF_MLX5_DBR_SND)
-			note_dbrec_store(r, q, s);
-		else if (s && s->len == 4 && s->va == va + 4 * BF_MLX5_DBR_RCV)
+		if (s && s->len == 4 && s->va == va + 4 * BF_MLX5_DBR_SND) {
+			if (!bf_mlx5_of_another(q, s))
+				note_dbrec_store(r, q, s);
+		} else if (s && s->len == 4 && s->va == va + 4 * BF_MLX5_DBR_RCV) {
 			note_receive_word(q, s);
+		}
 	}
 	q->dbrec_shown |= shown_since(r, q, va + 4 * BF_MLX5_DBR_SND);
 }

@@ -11,6 +11,9 @@ void bf_mlx5_set_depth(struct bf_mlx5_queue *q, uint64_t depth);
 void bf_mlx5_find_ring(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e);
 void bf_mlx5_find_dbrec(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e);
 
+/* Stored before the queue was made, an index that another one's record had there; a 0 may be this one's beginning. */
+bool bf_mlx5_of_another(const struct bf_mlx5_queue *q, const struct bf_store *s);
+
 /* Of a driver that says nothing: the ring is where the device has it, the record where it has read one. */
 void bf_mlx5_assume_ring(struct bf_rules *r, struct bf_rule_queue *queue);
 void bf_mlx5_learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64_t va);
