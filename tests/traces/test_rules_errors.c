@@ -112,21 +112,26 @@ START_TEST(both_ends_speak)
 }
 END_TEST
 
-/* Packets that the peer drops without a word: why tells which rule. Where the peer took some, PSNs agree. */
+/*
+ * Packets that the peer drops without a word: why tells which rule. Where the peer took some, PSNs agree; also where it
+ * drops only what was sent again.
+ */
 START_TEST(the_peer_drops)
 {
 	static const struct {
 		uint8_t why;
 		bool taken;
 		const char *id, *text;
+		bool again;
 	} cases[] = {
-		{ 5, false, "MLX5-PEER-STATE", "dropped 1 packets, the last for \"qp-state\": PSN 9" },
-		{ 6, false, "MLX5-PEER-PSN", "PSN 9, when it expected 4" },
-		{ 7, false, "MLX5-PEER-PSN", "takes its packets for old ones" },
-		{ 3, false, "MLX5-PEER-GONE", "has no such queue pair" },
-		{ 4, false, "MLX5-PEER-GONE", "is connected to somebody else" },
-		{ 6, true, "MLX5-RETRY-EXCEEDED", "out-of-sequence" },
-		{ 2, false, "MLX5-RETRY-EXCEEDED", "bad-icrc" },
+		{ 5, false, "MLX5-PEER-STATE", "dropped 1 packets, the last for \"qp-state\": PSN 9", false },
+		{ 6, false, "MLX5-PEER-PSN", "PSN 9, when it expected 4", false },
+		{ 7, false, "MLX5-PEER-PSN", "takes its packets for old ones", false },
+		{ 3, false, "MLX5-PEER-GONE", "has no such queue pair", false },
+		{ 4, false, "MLX5-PEER-GONE", "is connected to somebody else", false },
+		{ 6, true, "MLX5-RETRY-EXCEEDED", "out-of-sequence", false },
+		{ 2, false, "MLX5-RETRY-EXCEEDED", "bad-icrc", false },
+		{ 7, false, "MLX5-RETRY-EXCEEDED", "no retry was acknowledged", true },
 	};
 	struct rig r;
 	uint32_t far;
@@ -134,6 +139,8 @@ START_TEST(the_peer_drops)
 	far = connect(&r, 4096);
 	if (cases[_i].taken)
 		STORY(&r.s, request_done, far, .qpn = 0x102, .psn = 1);
+	if (cases[_i].again)
+		STORY(&r.s, retransmit, r.qp, .qpn = QPN, .psn = 9, .cause = BF_RDMA_AGAIN_TIME_OUT);
 	STORY(&r.s, rx_drop, far, .qpn = 0x102, .psn = 9, .expected = 4, .why = cases[_i].why);
 	STORY(&r.s, qp_error, r.qp, .qpn = QPN, .index = 3, .syndrome = 0x15, .vendor = 0x81);
 	story_ends(&r.s, cases[_i].id, cases[_i].text);
@@ -547,7 +554,7 @@ int main(void)
 	tcase_add_loop_test(t, drives_that_were_traced, 0, 4);
 	tcase_add_loop_test(t, a_drive_that_says_nothing, 0, 2);
 	tcase_add_loop_test(t, both_ends_speak, 0, 3);
-	tcase_add_loop_test(t, the_peer_drops, 0, 7);
+	tcase_add_loop_test(t, the_peer_drops, 0, 8);
 	tcase_add_loop_test(t, completions_are_never_nothing, 0, 3);
 	tcase_add_loop_test(t, dc_targets, 0, 3);
 	tcase_add_test(t, flushes_are_told);

@@ -144,13 +144,13 @@ static void note_meetings(struct bf_stuck *s)
 
 static bool is_worth_a_word(const struct bf_stuck *s, struct bf_stuck_thread *t, bool beside)
 {
-	if (!t->waits || is_follower(s, t))
+	if ((!t->waits && !t->looks) || is_follower(s, t))
 		return false;
 	if (s->failed && !t->deadlock && s->end_ps - t->polls_ps >= LONG_PS) {
 		t->since_ps = t->polls_ps;
 		return true;
 	}
-	return t->deadlock || (beside && !s->deadlock);
+	return t->waits && (t->deadlock || (beside && !s->deadlock));
 }
 
 /* A group has the name of the thread that has waited longest. */

@@ -59,6 +59,7 @@ struct bf_stuck_barrier {
 struct bf_stuck_thread {
 	uint32_t actor;
 	bool waits, deadlock, ended;
+	bool looks; /* its nap is over, and it has not gone on to sleep: it looks at its place again */
 	uint64_t since_ps, va, value;
 	uint64_t polls_ps; /* since when it has waited for nothing but this address */
 	char what[40];

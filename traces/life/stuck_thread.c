@@ -11,6 +11,7 @@ ROW(on_agent_wait)
 	if (!t->polls_ps || t->va != bf_stuck_field(rec, "va"))
 		t->polls_ps = rec->time_ps;
 	t->waits = true;
+	t->looks = false;
 	t->since_ps = rec->time_ps;
 	t->va = bf_stuck_field(rec, "va");
 	bf_trace_field_text(rec, "what", t->what, sizeof(t->what));
@@ -22,8 +23,10 @@ ROW(on_agent_wake)
 	struct bf_stuck_thread *t = bf_stuck_thread_of(s, rec->actor);
 
 	(void)actor;
-	if (t)
+	if (t) {
 		t->waits = false;
+		t->looks = bf_stuck_field(rec, "reason") != 0; /* its time was over */
+	}
 	return t ? 0 : bf_stuck_no_memory(s);
 }
 
@@ -34,7 +37,7 @@ ROW(on_agent_end)
 	(void)actor;
 	if (!t)
 		return bf_stuck_no_memory(s);
-	t->waits = false;
+	t->waits = t->looks = false;
 	t->ended = true;
 	return 0;
 }

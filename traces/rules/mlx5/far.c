@@ -23,7 +23,8 @@ void bf_mlx5_note_answer(struct bf_mlx5_queue *q, const struct bf_seen *e)
 		bf_seen_text(e, "why", a->refused_why, sizeof(a->refused_why));
 		break;
 	case BF_SEEN_rx_drop:
-		a->drops++;
+		if (!a->drops++)
+			a->first_drop_record = e->number;
 		a->drop_why = (uint8_t)e->rx_drop.why;
 		a->drop_psn = (uint32_t)e->rx_drop.psn;
 		a->drop_expected = (uint32_t)e->rx_drop.expected;

@@ -376,6 +376,8 @@ static void note_again(struct bf_mlx5_queue *q, const struct bf_seen *e)
 {
 	struct bf_mlx5_rnr *rnr = &q->rnr;
 
+	if (!q->again_record)
+		q->again_record = e->number;
 	if (e->retransmit.cause != BF_RDMA_AGAIN_RNR) {
 		rnr->times = 0;
 		return;

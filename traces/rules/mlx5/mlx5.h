@@ -85,7 +85,7 @@ struct bf_mlx5_answers {
 	uint64_t taken; /* messages that were carried out */
 	uint8_t refused_nak, drop_why, drop_state, nak_syndrome;
 	uint32_t refused_psn, drop_psn, drop_expected, nak_psn;
-	uint64_t refused_ps, refused_record, drops, drop_ps, drop_record, naks;
+	uint64_t refused_ps, refused_record, drops, drop_ps, drop_record, first_drop_record, naks;
 	char refused_why[33], drop_text[33];
 };
 
@@ -147,7 +147,8 @@ struct bf_mlx5_queue {
 	uint8_t error_syndrome;
 	/* Configuration. */
 	bool configured, connected;
-	uint64_t made; /* the record that told of it: its memory may have been another's before. 0: not known */
+	uint64_t again_record; /* the first time that it sent anew; 0: it has not */
+	uint64_t made;         /* the record that told of it: its memory may have been another's before. 0: not known */
 	uint32_t send_cqn, pd, remote_qpn, remote_ipv4, ipv4, max_reads, max_answers, retries, rnr_retries, timeout,
 	    mtu, access;
 	uint8_t state;

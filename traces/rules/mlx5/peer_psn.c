@@ -5,6 +5,13 @@
 #define AHEAD "the other end waits for another PSN"
 #define BEHIND "the other end takes its packets for old ones"
 
+/* What it takes for old was sent anew, and it had not dropped the first of it: it has carried that out. */
+static bool taken_before(const struct bf_mlx5_queue *mine, const struct bf_mlx5_queue *theirs)
+{
+	return theirs->answers.drop_why == BF_RDMA_DROP_STALE && mine->again_record &&
+	       theirs->answers.first_drop_record > mine->again_record;
+}
+
 /*
  * Any request was taken, or the one that the other end waits for has been sent: packets in front were lost, or it is
  * asked for a receive that it does not have.
@@ -13,7 +20,7 @@ static bool begun_alike(const struct bf_mlx5_queue *mine, const struct bf_mlx5_q
 {
 	const uint32_t sent = (mine->end_psn - mine->first_psn) & 0xffffff;
 
-	return theirs->answers.taken || mine->rnr.times ||
+	return theirs->answers.taken || mine->rnr.times || taken_before(mine, theirs) ||
 	       (mine->started && theirs->answers.drop_why == BF_RDMA_DROP_SEQUENCE &&
 		((theirs->answers.drop_expected - mine->first_psn) & 0xffffff) < sent);
 }
