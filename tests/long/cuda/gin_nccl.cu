@@ -2,6 +2,10 @@
 // the interface that NCCL's device code has for its backends. tests/long/gin_original.sh compiles and runs this.
 #include <cuda.h>
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
 // NCCL's host side fills the tables; here the kernel does, and a non-coherent load need not find what its kernel stored.
 #define __ldg(at) (*(at))
 
