@@ -304,6 +304,8 @@ static void free_uar(struct bf_mlx5 *dev, struct bf_mlx5_uar *uar)
 		struct bf_mlx5_bf *bf = uar->bf;
 
 		uar->bf = bf->next;
+		if (bf->tail)
+			bf_pool_give(dev->sim, bf->tail, dev->profile.bf_bytes - sizeof(bf->bytes));
 		bf_pool_give(dev->sim, bf->copy, sizeof(bf->bytes));
 		bf_pool_give(dev->sim, bf, sizeof(*bf));
 	}

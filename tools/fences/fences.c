@@ -79,17 +79,19 @@ static void take_image(struct fences *x, const uint8_t *fixed, const char *tail,
 
 static void meet(struct fences *x, enum what what, uint32_t scope)
 {
-	struct call *c = x->call;
+	struct call *c;
+	uint32_t i = 0;
 
-	while (c < x->call + x->ncalls &&
-	       (c->offset != x->where.offset || c->image != x->where.image || c->what != what))
-		c++;
-	if (c == x->call + x->ncalls) {
-		if (BF_GROW(x->call, x->calls_cap, x->ncalls + 1)) {
-			x->no_memory = true;
-			return;
-		}
-		c = &x->call[x->ncalls++];
+	while (i < x->ncalls &&
+	       (x->call[i].offset != x->where.offset || x->call[i].image != x->where.image || x->call[i].what != what))
+		i++;
+	if (BF_GROW(x->call, x->calls_cap, i + 1)) {
+		x->no_memory = true;
+		return;
+	}
+	c = &x->call[i];
+	if (i == x->ncalls) {
+		x->ncalls++;
 		*c = (struct call){ .offset = x->where.offset, .image = (uint32_t)x->where.image, .what = what };
 	}
 	c->times++;
@@ -165,12 +167,14 @@ static int take_type(struct bf_sink *s, const struct bf_rec_schema *schema)
 /* The place whose line this is, a new one if need be; NULL: no memory. */
 static struct place *place_of(struct fences *x, const struct bf_source_line *line, const struct call *c)
 {
-	struct place *p = x->place;
+	struct place *p;
 
-	for (; p < x->place + x->nplaces; p++)
+	for (uint32_t i = 0; i < x->nplaces; i++) {
+		p = &x->place[i];
 		if (p->line.line == line->line && strcmp(p->line.file, line->file) == 0 && p->what == c->what &&
 		    p->nsites < SITES)
 			return p;
+	}
 	if (BF_GROW(x->place, x->places_cap, x->nplaces + 1)) {
 		x->no_memory = true;
 		return NULL;
@@ -202,7 +206,8 @@ static bool line_of(struct fences *x, const struct bf_place *at, struct bf_sourc
 
 static void place_calls(struct fences *x)
 {
-	for (const struct call *c = x->call; c < x->call + x->ncalls; c++) {
+	for (uint32_t i = 0; i < x->ncalls; i++) {
+		const struct call *c = &x->call[i];
 		const struct image *m = c->image < IMAGES ? &x->images[c->image] : NULL;
 		const struct bf_place at = { .path = m ? m->path : "",
 					     .build_id = m ? m->build_id : 0,
