@@ -68,6 +68,11 @@ both() {
 	done
 	timeout 100 "$BELFRY" exec --gpu 1 -- "./$program" -d mlx5_0 -g 0000:40:00.0 -c 127.0.0.1 "$@" >client.log 2>&1 ||
 		echo "the client ended with $?" >>client.log
+	# write_lat's server ends by itself, a little later than the client; the others' wait to be told.
+	for _ in $(seq 50); do
+		[ "$program" = write_lat ] && kill -0 "$(cat pid)" 2>/dev/null || break
+		sleep 0.2
+	done
 	kill -INT "$(cat pid)" 2>/dev/null || true
 	wait "$server" || true
 	server=
