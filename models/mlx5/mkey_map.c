@@ -39,6 +39,13 @@ static const struct bf_mlx5_part *find(const struct bf_mlx5_xlat *x, uint64_t at
 {
 	uint32_t low = 0, high = x->count;
 
+	/* Pages are of one size: a first guess that is nearly always right. */
+	if (high > 1 && x->part[1].from) {
+		const uint64_t guess = at / x->part[1].from;
+
+		if (guess < high && x->part[guess].from <= at && at - x->part[guess].from < x->part[guess].len)
+			return &x->part[guess];
+	}
 	while (high - low > 1) {
 		uint32_t middle = (low + high) / 2;
 
@@ -53,7 +60,8 @@ static const struct bf_mlx5_part *find(const struct bf_mlx5_xlat *x, uint64_t at
 /* One step: byte `at` of the key is byte `*va` of key `*key` (0: an IOVA), and so are `*len` bytes from there on. */
 static bool step(const struct bf_mlx5_xlat *x, uint64_t at, uint32_t *key, uint64_t *va, uint32_t *len)
 {
-	uint64_t round = at / x->round, into = at % x->round, left;
+	const uint64_t round = at < x->round ? 0 : at / x->round;
+	uint64_t into = at - round * x->round, left;
 	const struct bf_mlx5_part *p;
 
 	if (round >= x->rounds)
