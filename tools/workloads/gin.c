@@ -86,6 +86,7 @@ static int check(const void *choices, struct bf_error *err)
 {
 	const struct choices *w = choices;
 	const uint32_t issuers = w->shape.blocks * w->shape.warps;
+	const uint32_t sharers = (issuers + w->contexts - 1) / w->contexts;
 
 	if (w->depth & (w->depth - 1))
 		return bf_fail(err, -EINVAL, "--depth %" PRIu32 " is no power of two", w->depth);
@@ -94,6 +95,11 @@ static int check(const void *choices, struct bf_error *err)
 	if (w->shape.batch >= w->depth)
 		return bf_fail(err, -EINVAL, "--batch %" PRIu32 " fills a queue of %" PRIu32 " before it rings",
 			       w->shape.batch, w->depth);
+	if ((uint64_t)sharers * (w->shape.batch - 1) >= w->depth)
+		return bf_fail(err, -EINVAL,
+			       "--batch %" PRIu32 ": %" PRIu32 " warps on a queue pair of %" PRIu32
+			       " fill it before one of them rings",
+			       w->shape.batch, sharers, w->depth);
 	if (w->sharing == BF_GIN_EXCLUSIVE && issuers > w->contexts)
 		return bf_fail(err, -EINVAL, "--sharing exclusive: %" PRIu32 " warps share %" PRIu32 " contexts",
 			       issuers, w->contexts);
