@@ -224,6 +224,23 @@ START_TEST(never_sent_again)
 }
 END_TEST
 
+/* The run ends too early, or whoever has the queue pair wants no more of it. */
+START_TEST(not_acknowledged)
+{
+	struct rig r;
+	uint32_t nic;
+
+	begin(&r);
+	nic = story_actor(&r.s, "device", "nic0");
+	STORY(&r.s, qp_path, r.qp, .qpn = QPN, .remote_qpn = 0x102, .ipv4 = 1, .remote_ipv4 = 2, .timeout = 14);
+	STORY(&r.s, wqe_fetch, r.qp, .qpn = QPN, .ctrl_qpn = QPN, .wqebbs = 1, .ds = 1);
+	STORY(&r.s, wqe_start, r.qp, .qpn = QPN);
+	if (_i)
+		STORY(&r.s, cmd, nic, .opcode = BF_MLX5_CMD_DESTROY_QP, .number = QPN, .name = "DESTROY_QP");
+	story_ends(&r.s, _i == 1 ? NULL : "MLX5-TIMEOUT-PENDING", "are not acknowledged");
+}
+END_TEST
+
 /* A responder's refusal, where the requester has no completion of its own. */
 START_TEST(a_refused_request)
 {
@@ -550,6 +567,7 @@ int main(void)
 	tcase_add_loop_test(t, completion_queues_that_overlap, 0, 2);
 	tcase_add_loop_test(t, nvme_queues_that_overlap, 0, 2);
 	tcase_add_loop_test(t, never_sent_again, 0, 2);
+	tcase_add_loop_test(t, not_acknowledged, 0, 2);
 	tcase_add_test(t, a_refused_request);
 	tcase_add_loop_test(t, drives_that_were_traced, 0, 4);
 	tcase_add_loop_test(t, a_drive_that_says_nothing, 0, 2);

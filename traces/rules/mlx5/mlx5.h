@@ -153,6 +153,7 @@ struct bf_mlx5_queue {
 	    mtu, access;
 	uint8_t state;
 	bool failed;      /* it has had an error */
+	bool destroyed;   /* by its owner */
 	uint64_t covered; /* entries below are covered by a completion */
 	bool started;     /* then these are the PSNs of its packets so far, the last one excluded */
 	uint32_t first_psn, end_psn;

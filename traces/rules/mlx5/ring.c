@@ -307,8 +307,10 @@ void bf_mlx5_note_command(struct bf_rules *r, const struct bf_seen *e)
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r, i)); i++) {
 		struct bf_mlx5_queue *q = bf_mlx5_of(queue);
 
-		if (queue->family == &bf_rules_mlx5 && queue->pe == e->pe && queue->number == e->cmd.number &&
-		    q->dbrec_ring)
+		if (queue->family != &bf_rules_mlx5 || queue->pe != e->pe || queue->number != e->cmd.number)
+			continue;
+		q->destroyed = true;
+		if (q->dbrec_ring)
 			bf_stores_drop(bf_rule_stores(r), q->dbrec_ring);
 	}
 }

@@ -28,6 +28,9 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	if (!complete || !m->started || q->failed || q->done >= q->fetched || !timeout || since > 4 * timeout ||
 	    !bf_rule_silent(r, NULL))
 		return;
+	/* A program that destroys its queue pairs amid their work, with nobody waiting, wants no more of them. */
+	if (q->destroyed && !bf_mlx5_completion_awaited(r->rules, queue->pe))
+		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
