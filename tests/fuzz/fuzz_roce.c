@@ -7,13 +7,15 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* BTH bits that are reserved or that the model always sets; they need not come back. */
-static void blank_unmodelled(uint8_t *bth)
+static void blank_unmodelled(uint8_t *bth, const struct bf_roce *r)
 {
 	bth[1] |= 0x40;
 	bth[4] = 0;
 	bth[8] &= 0x80;
 	if (bth[0] == BF_UD_SEND_ONLY || bth[0] == BF_UD_SEND_ONLY_IMM)
 		bth[sizeof(struct bf_roce_bth) + 4] = 0; /* of the DETH, before the source's number */
+	if (bf_roce_opcode_info(bf_roce_wire_opcode(r)) & BF_ROCE_HAS_XRCETH)
+		bth[sizeof(struct bf_roce_bth)] = 0;
 }
 
 static void rebuild(const uint8_t *frame, const struct bf_roce *r)
@@ -31,7 +33,7 @@ static void rebuild(const uint8_t *frame, const struct bf_roce *r)
 	if (at != r->payload_offset)
 		abort();
 	memcpy(before, frame + BF_ROCE_BTH_OFFSET, bth_to_payload);
-	blank_unmodelled(before);
+	blank_unmodelled(before, r);
 	if (memcmp(again + BF_ROCE_BTH_OFFSET, before, bth_to_payload))
 		abort();
 	memcpy(again + at, frame + at, r->payload_len);

@@ -127,6 +127,10 @@ int bf_evidence_read_again(const char *text, size_t len, uint64_t first, struct 
 		rc = bf_evidence_ring(copy, n, first, list);
 	if (!rc && list->count == count && n <= WRAPPED_MAX)
 		rc = read_joined(copy, n, first, list);
+	/* An escaped newline begins no line of the text. */
+	for (size_t i = count; i < list->count; i++)
+		if (list->item[i].line > lines)
+			list->item[i].line = lines;
 	list->lines = lines;
 	free(copy);
 	return rc;
