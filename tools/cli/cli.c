@@ -163,6 +163,20 @@ int bf_cli_folder(char dir[PATH_MAX])
 	return 0;
 }
 
+int bf_cli_temporary(const char *what, char path[PATH_MAX])
+{
+	const char *folder = getenv("TMPDIR");
+	int fd;
+
+	if (snprintf(path, PATH_MAX, "%s/belfry-%s.XXXXXX", folder && *folder ? folder : "/tmp", what) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	fd = mkstemp(path);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
 int bf_cli_error(const struct bf_args *a, int code, const char *fmt, ...)
 {
 	char text[1024];

@@ -102,6 +102,9 @@ int bf_cli_error(const struct bf_args *a, int code, const char *fmt, ...) BF_PRI
 /* The folder that this program lies in. 0, or -errno. */
 int bf_cli_folder(char dir[PATH_MAX]);
 
+/* An empty file in TMPDIR, with `what` in its name, for the caller to unlink. 0 or a negative errno. */
+int bf_cli_temporary(const char *what, char path[PATH_MAX]);
+
 /* Columns of a terminal, 60 to 160; of anything else BF_CLI_COLUMNS, so that what is kept does not depend on it. */
 #define BF_CLI_COLUMNS 100u
 unsigned bf_cli_columns(FILE *out);

@@ -131,19 +131,6 @@ static int tell(const struct bf_trial_result *r, const char *path)
 	return r->ok ? BF_EXIT_GOOD : BF_EXIT_FAILED;
 }
 
-/* A file for the records where the user wants none. */
-static int make_trace(char *path, size_t cap)
-{
-	const char *folder = getenv("TMPDIR");
-	int fd;
-
-	snprintf(path, cap, "%s/belfry-trial.XXXXXX", folder ? folder : "/tmp");
-	fd = mkstemp(path);
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? -errno : 0;
-}
-
 int bf_ptx_trial_open(const struct bf_args *args, struct bf_ptx_trial *w, struct bf_trial_spec *spec)
 {
 	*w = (struct bf_ptx_trial){ .args = args, .same = bf_arg_u64(args, "same") };
@@ -193,7 +180,7 @@ static int run(const struct bf_args *args)
 	const char *const wanted = bf_arg_text(args, "trace");
 	struct bf_trial_spec spec;
 	struct bf_ptx_trial w;
-	char path[512];
+	char path[PATH_MAX]; /* of the records where the user wants none */
 	int code;
 
 	if (strcmp(bf_arg_positional(args, 0), "trial") != 0)
@@ -203,7 +190,7 @@ static int run(const struct bf_args *args)
 		return code;
 	spec.world.faults = bf_arg_text(args, "faults");
 	spec.trace = wanted ? wanted : path;
-	if (!wanted && make_trace(path, sizeof(path)))
+	if (!wanted && bf_cli_temporary("trial", path))
 		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "%s cannot be made", path);
 	code = search(args, &spec);
 	if (!wanted)

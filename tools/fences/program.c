@@ -23,7 +23,7 @@ extern char **environ;
 struct program {
 	const struct bf_args *args;
 	char **argv;
-	char answer[512], records[512], name[128];
+	char answer[PATH_MAX], records[PATH_MAX], name[128];
 	char bounds[64];
 };
 
@@ -175,19 +175,6 @@ static int search(void *own, const char *plan, struct bf_fence_search *out, stru
 
 /* ---- the command ---- */
 
-static int make_file(char *path, size_t cap, const char *what)
-{
-	const char *folder = getenv("TMPDIR");
-	int fd;
-
-	snprintf(path, cap, "%s/belfry-fences-%s.XXXXXX", folder ? folder : "/tmp", what);
-	fd = mkstemp(path);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
-}
-
 static int judge(const struct bf_args *args, struct program *p)
 {
 	const struct bf_fence_code code = { .name = p->argv[0],
@@ -200,7 +187,7 @@ static int judge(const struct bf_args *args, struct program *p)
 	const char *const trial = bf_arg_text(args, "trial");
 	int rc;
 
-	if (make_file(p->answer, sizeof(p->answer), "answer") || make_file(p->records, sizeof(p->records), "records"))
+	if (bf_cli_temporary("fences-answer", p->answer) || bf_cli_temporary("fences-records", p->records))
 		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "no room for temporary files");
 	snprintf(p->bounds, sizeof(p->bounds), "%" PRIu32 " %" PRIu32 " %" PRIu64, code.delays, code.stalls,
 		 bf_arg_u64(args, "runs"));

@@ -140,20 +140,17 @@ static int replay(const struct bf_args *args, struct bf_trace *t, const char *pa
 
 int bf_replay_layout(const struct bf_args *args, const char *path, FILE *f)
 {
-	const char *folder = getenv("TMPDIR");
 	struct bf_error err = { 0 };
-	char temporary[512];
+	char temporary[PATH_MAX];
 	struct bf_trace *t;
-	int code, fd;
+	int code, rc;
 
 	if (bf_trace_open(path, f, &t, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	snprintf(temporary, sizeof(temporary), "%s/belfry-layout-XXXXXX", folder && *folder ? folder : "/tmp");
-	fd = mkstemp(temporary);
-	if (fd < 0) {
-		code = bf_cli_error(args, BF_EXIT_USAGE, "no temporary file: %s", strerror(errno));
+	rc = bf_cli_temporary("layout", temporary);
+	if (rc) {
+		code = bf_cli_error(args, BF_EXIT_USAGE, "no temporary file: %s", strerror(-rc));
 	} else {
-		close(fd);
 		code = replay(args, t, path, temporary);
 		unlink(temporary);
 	}

@@ -182,8 +182,8 @@ static uint32_t not_covered(const struct coverage *c, const char *out[4])
 static void tell_json(const struct coverage *c, const struct bf_search *s, const struct bf_found *could,
 		      struct bf_json *j)
 {
-	const char * not [4];
-	const uint32_t n = not_covered(c, not );
+	const char *missed[4];
+	const uint32_t n = not_covered(c, missed);
 
 	bf_json_open(j, "covered", '{');
 	bf_json_u64(j, "shapes", 1 + s->nshapes);
@@ -195,7 +195,7 @@ static void tell_json(const struct coverage *c, const struct bf_search *s, const
 	bf_json_u64(j, "ring_size", c->full.size);
 	bf_json_open(j, "not", '[');
 	for (uint32_t i = 0; i < n; i++)
-		bf_json_text(j, NULL, not [i]);
+		bf_json_text(j, NULL, missed[i]);
 	bf_json_close(j, ']');
 	if (could) {
 		bf_json_text(j, "luck", could->rule->id);
@@ -206,8 +206,8 @@ static void tell_json(const struct coverage *c, const struct bf_search *s, const
 
 static void tell(const struct coverage *c, const struct bf_search *s, const struct bf_found *could)
 {
-	const char * not [4];
-	const uint32_t n = not_covered(c, not );
+	const char *missed[4];
+	const uint32_t n = not_covered(c, missed);
 
 	printf("in one more run of each ordering");
 	if (s->nshapes)
@@ -222,7 +222,7 @@ static void tell(const struct coverage *c, const struct bf_search *s, const stru
 		printf("no ring was used\n");
 	printf("not covered: ");
 	for (uint32_t i = 0; i < n; i++)
-		printf("%s%s", i ? "; " : "", not [i]);
+		printf("%s%s", i ? "; " : "", missed[i]);
 	printf("\n");
 	if (could) {
 		printf("good by luck: %s\n  ", could->rule->id);

@@ -335,7 +335,7 @@ static void write_end(FILE *out, const struct bf_family *f, enum kind kind)
 	fprintf(out, "\n%s%s\n\nExamples:\n", kind == RUN && help->exit_codes ? help->exit_codes : codes[kind],
 		f->backend.size && kind != FENCES ? " 77: the backend is not available here." : "");
 	if (kind == FENCES)
-		fprintf(out, "  belfry fences %s%s\n", f->works->name, kind == FENCES && f->small ? "" : " --delays 1");
+		fprintf(out, "  belfry fences %s%s\n", f->works->name, f->small ? "" : " --delays 1");
 	else
 		fputs(help->examples, out);
 }
