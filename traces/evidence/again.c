@@ -11,6 +11,7 @@
 
 #define TEXT_MAX (4u << 20)
 #define WRAPPED_MAX (64u << 10) /* bytes of which each line is read with those behind it */
+#define ESCAPED '\x1e'          /* a newline that is not there: an escape stands for it */
 #define JOINED 3u               /* lines that one of a terminal's width may have become */
 
 /* As PowerShell writes files, with a mark. Characters beyond ASCII become blanks. */
@@ -53,13 +54,35 @@ static size_t without_escapes(char *text, size_t len)
 			text[n++] = ' ';
 			p += 2;
 		} else if (end - p > 1 && p[0] == '\\' && (p[1] == 'n' || p[1] == 't' || p[1] == 'r')) {
-			text[n++] = p[1] == 'n' ? '\n' : ' ';
+			text[n++] = p[1] == 'n' ? ESCAPED : ' ';
 			p += 2;
 		} else {
 			text[n++] = *p++;
 		}
 	}
 	return n;
+}
+
+/* Newlines of escapes become newlines. Returns for each line the one of the text that it stands in; NULL: no memory. */
+static uint64_t *break_lines(char *text, size_t len)
+{
+	uint64_t *line, n = 0, stands_in = 1;
+
+	for (size_t i = 0; i < len; i++)
+		n += text[i] == '\n' || text[i] == ESCAPED;
+	line = malloc((n + 1) * sizeof(*line));
+	if (!line)
+		return NULL;
+	*line = stands_in;
+	n = 0;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] != '\n' && text[i] != ESCAPED)
+			continue;
+		stands_in += text[i] == '\n';
+		line[++n] = stands_in;
+		text[i] = '\n';
+	}
+	return line;
 }
 
 /* The line at `at` and those behind it, in one. Returns where the last one ends, `*next` where the second begins. */
@@ -108,9 +131,10 @@ int bf_evidence_read_again(const char *text, size_t len, uint64_t first, struct 
 	const uint64_t lines = list->lines;
 	const size_t count = list->count;
 	const bool wide = is_utf16(text, len);
+	uint64_t *stands_in;
 	char *copy;
 	size_t n;
-	int rc = 0;
+	int rc;
 
 	if (len > TEXT_MAX)
 		return 0;
@@ -120,18 +144,19 @@ int bf_evidence_read_again(const char *text, size_t len, uint64_t first, struct 
 	if (!wide)
 		memcpy(copy, text, len);
 	n = without_escapes(copy, wide ? from_utf16(text, len, copy) : len);
+	stands_in = break_lines(copy, n);
+	rc = stands_in ? 0 : -ENOMEM;
 	list->lines = first;
-	if (n != len)
+	if (!rc && n != len)
 		rc = bf_evidence_read_plain(copy, n, list);
 	if (!rc && list->count == count)
 		rc = bf_evidence_ring(copy, n, first, list);
 	if (!rc && list->count == count && n <= WRAPPED_MAX)
 		rc = read_joined(copy, n, first, list);
-	/* An escaped newline begins no line of the text. */
-	for (size_t i = count; i < list->count; i++)
-		if (list->item[i].line > lines)
-			list->item[i].line = lines;
+	for (size_t i = count; stands_in && i < list->count; i++)
+		list->item[i].line = first + stands_in[list->item[i].line - first - 1];
 	list->lines = lines;
+	free(stands_in);
 	free(copy);
 	return rc;
 }
