@@ -287,6 +287,12 @@ bool bf_fault_plan_has(const struct bf_fault_plan *plan, enum bf_fault_kind kind
 	return plan->kinds >> kind & 1;
 }
 
+bool bf_fault_plan_weakens(const struct bf_fault_plan *plan)
+{
+	return bf_fault_plan_has(plan, BF_FAULT_FENCE_NONE) || bf_fault_plan_has(plan, BF_FAULT_FENCE_CTA) ||
+	       bf_fault_plan_has(plan, BF_FAULT_FENCE_GPU);
+}
+
 uint32_t bf_fault_plan_rules(const struct bf_fault_plan *plan)
 {
 	return plan->count;

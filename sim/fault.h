@@ -74,6 +74,8 @@ int bf_fault_plan_check_spread(const struct bf_fault_plan *plan, struct bf_error
 
 /* Whether some rule is of this kind. */
 bool bf_fault_plan_has(const struct bf_fault_plan *plan, enum bf_fault_kind kind);
+/* Whether it makes fences, releases or acquires weaker: some rule is of a kind BF_FAULT_FENCE_*. */
+bool bf_fault_plan_weakens(const struct bf_fault_plan *plan);
 
 /* Number of rules; how often rule `rule` had the opportunity and how often it fired. 0 for a rule that is not there. */
 uint32_t bf_fault_plan_rules(const struct bf_fault_plan *plan);

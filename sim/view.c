@@ -1,7 +1,6 @@
 #include "sim/view.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/fault.h"
@@ -221,8 +220,7 @@ static BF_NOINLINE bool keeps_order(struct bf_agent *a, const void *pc, enum bf_
 	struct bf_fault hit;
 	uint32_t site;
 
-	if (!bf_fault_plan_has(sim->faults, BF_FAULT_FENCE_NONE) &&
-	    !bf_fault_plan_has(sim->faults, BF_FAULT_FENCE_CTA) && !bf_fault_plan_has(sim->faults, BF_FAULT_FENCE_GPU))
+	if (!bf_fault_plan_weakens(sim->faults))
 		return true;
 	site = bf_where_site(a, pc);
 	if (bf_fault_check(sim, BF_FAULT_FENCE_NONE, a->actor, site, &hit))

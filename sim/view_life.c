@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/known_internal.h"
 #include "sim/pool.h"
 #include "sim/view_internal.h"
 

@@ -54,13 +54,11 @@ static bool make_lane(struct bf_ptx_machine_warp *w, uint32_t lane)
 }
 
 /* Where a lane is: in the source; in the PTX itself where a plan makes one instruction weaker, not all of a line. */
-static void place(const struct bf_ptx_machine_warp *w, struct bf_agent *a)
+static void place(const struct bf_ptx_machine_warp *w, struct bf_agent *a, bool weakened)
 {
 	const struct bf_ptx_library *lib = w->block->grid->lib;
-	const struct bf_fault_plan *plan = a->sim->faults;
 
-	if (plan && (bf_fault_plan_has(plan, BF_FAULT_FENCE_NONE) || bf_fault_plan_has(plan, BF_FAULT_FENCE_CTA) ||
-		     bf_fault_plan_has(plan, BF_FAULT_FENCE_GPU)))
+	if (weakened)
 		bf_ptx_line_of_text(lib, w->core.at, &a->file, &a->line);
 	else
 		bf_ptx_line(lib, w->core.at, &a->file, &a->line);
@@ -76,7 +74,10 @@ bool bf_ptx_as_lane(struct bf_ptx_machine_warp *w, uint32_t lane)
 	a->view = l->view;
 	a->actor = l->actor;
 	if (BF_UNLIKELY(a->sim->rec.mask & BF_CLASS_WHERE || a->sim->faults) && w->core.at != w->placed) {
-		place(w, a);
+		const bool weakened = a->sim->faults && bf_fault_plan_weakens(a->sim->faults);
+
+		if (weakened || a->sim->rec.mask & BF_CLASS_WHERE)
+			place(w, a, weakened);
 		w->placed = w->core.at;
 	}
 	return true;
