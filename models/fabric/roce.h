@@ -52,8 +52,8 @@ enum bf_roce_opcode {
 	BF_UC_FIRST = 0x20,
 	BF_UC_LAST = 0x20 + BF_RC_WRITE_ONLY_IMM,
 	BF_UD_SEND_ONLY = 0x64,
-	/* XRC: all opcodes of RC, 0xa0 above them (annex A14); requests have struct bf_roce_xrceth behind BTH. */
 	BF_UD_SEND_ONLY_IMM = 0x65,
+	/* XRC: all opcodes of RC, 0xa0 above them (annex A14); requests have struct bf_roce_xrceth behind BTH. */
 	BF_XRC_FIRST = 0xa0,
 	BF_XRC_LAST = 0xa0 + BF_RC_SEND_ONLY_INV,
 	/*
@@ -173,9 +173,8 @@ BF_STATIC_ASSERT(sizeof(struct bf_roce_xrceth) == 4, "XRCETH");
 
 /* One packet, decoded. On building: set what the opcode needs, leave the rest zero. */
 struct bf_roce {
-	uint8_t
-	    opcode; /* of a DC, UC or XRC packet: the RC opcode that it corresponds to, or BF_DC_CONNECT and above */
-	bool dc;    /* with DCETH */
+	uint8_t opcode; /* of DC, UC and XRC: the RC opcode that it corresponds to, or BF_DC_CONNECT and above */
+	bool dc;        /* with DCETH */
 	bool uc, xrc;
 	bool solicited, ack_req;
 	uint8_t pad;

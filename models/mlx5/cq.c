@@ -212,6 +212,21 @@ static int put_front(struct bf_mlx5_cq *cq, uint64_t at, const struct bf_mlx5_co
 			    sizeof(front), 0);
 }
 
+/* What entries that came up to the producer, the last of them `c`, mean to those who wait. */
+static inline void settle(struct bf_mlx5_cq *cq, const struct bf_mlx5_completion *c, uint8_t verdict)
+{
+	const bool tells = c->solicited || c->err.syndrome;
+
+	if (tells)
+		cq->solicited_end = cq->producer & 0xffffff;
+	if (cq->arm && verdict == BF_MLX5_POST_WRITTEN && (cq->arm == ARMED_ANY || tells))
+		moderate(cq);
+	if (verdict == BF_MLX5_POST_FAILED)
+		fail(cq, BF_MLX5_CQ_EVENT_FAILED);
+	if (BF_UNLIKELY(cq->extra && cq->extra->waiters))
+		bf_mlx5_wait_wake(cq);
+}
+
 void bf_mlx5_cq_put(struct bf_mlx5_cq *cq, const struct bf_mlx5_cqe_source *from, const struct bf_mlx5_completion *c)
 {
 	struct bf_mlx5 *dev = cq->dev;
@@ -234,14 +249,7 @@ void bf_mlx5_cq_put(struct bf_mlx5_cq *cq, const struct bf_mlx5_cqe_source *from
 	cq->producer++;
 	if (cq->extra && c->err.syndrome)
 		cq->extra->errors++;
-	if (c->solicited || c->err.syndrome)
-		cq->solicited_end = cq->producer & 0xffffff;
-	if (cq->arm && verdict == BF_MLX5_POST_WRITTEN && (cq->arm == ARMED_ANY || c->solicited || c->err.syndrome))
-		moderate(cq);
-	if (verdict == BF_MLX5_POST_FAILED)
-		fail(cq, BF_MLX5_CQ_EVENT_FAILED);
-	if (BF_UNLIKELY(cq->extra && cq->extra->waiters))
-		bf_mlx5_wait_wake(cq);
+	settle(cq, c, verdict);
 }
 
 void bf_mlx5_cq_put_block(struct bf_mlx5_cq *cq, uint32_t n, const struct bf_mlx5_cqe_source *from,
@@ -264,14 +272,7 @@ void bf_mlx5_cq_put_block(struct bf_mlx5_cq *cq, uint32_t n, const struct bf_mlx
 			count_cqe(cq->dev, &c[i]);
 		cq->producer++;
 	}
-	if (c->solicited)
-		cq->solicited_end = cq->producer & 0xffffff;
-	if (cq->arm && verdict == BF_MLX5_POST_WRITTEN && (cq->arm == ARMED_ANY || c->solicited))
-		moderate(cq);
-	if (verdict == BF_MLX5_POST_FAILED)
-		fail(cq, BF_MLX5_CQ_EVENT_FAILED);
-	if (BF_UNLIKELY(cq->extra->waiters))
-		bf_mlx5_wait_wake(cq);
+	settle(cq, c, verdict);
 }
 
 /* Entries that wait to become a block have their places. */

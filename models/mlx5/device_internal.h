@@ -122,7 +122,9 @@ uint8_t bf_mlx5_memic_key(struct bf_mlx5 *dev, struct bf_mlx5_mkey *k);
 void bf_mlx5_paging_caps(const struct bf_mlx5 *dev, uint8_t *cap);
 struct bf_mlx5_paging *bf_mlx5_paging_new(void); /* of a key whose pages are all absent; NULL: no memory */
 void bf_mlx5_paging_free(struct bf_mlx5_paging *p);
-bool bf_mlx5_pages_there(const struct bf_mlx5_paging *p, uint64_t va, uint64_t len);
+/* Are they there, of a key whose pages come on demand? If not, dev->absent says which. */
+enum bf_mlx5_key_fault bf_mlx5_pages_check(struct bf_mlx5 *dev, const struct bf_mlx5_mkey *k, uint64_t va,
+					   uint64_t len);
 /*
  * A key check of the queue pair has found dev->absent. True: the request waits, and asks again (a requester when its
  * queue runs, a responder when its peer repeats). False: it fails, since nobody has the page.
@@ -399,9 +401,6 @@ struct bf_mlx5_err bf_mlx5_local_fault(enum bf_mlx5_key_fault f);
 struct bf_mlx5_xlat *bf_mlx5_xlat_new(struct bf_mlx5 *dev, uint32_t count); /* NULL: no memory, or no more entries */
 void bf_mlx5_xlat_free(struct bf_mlx5 *dev, struct bf_mlx5_xlat *x);
 /* The other keys that bytes of a key lie in allow the access as well. */
-/* Are they there, of a key whose pages come on demand? If not, dev->absent says which. */
-enum bf_mlx5_key_fault bf_mlx5_pages_check(struct bf_mlx5 *dev, const struct bf_mlx5_mkey *k, uint64_t va,
-					   uint64_t len);
 enum bf_mlx5_key_fault bf_mlx5_map_check(struct bf_mlx5 *dev, const struct bf_mlx5_mkey *k, uint64_t va, uint64_t len,
 					 uint32_t access);
 /* The IOVA of address `va` of a key that was checked; `*len` becomes how many bytes follow there, at least 1. */

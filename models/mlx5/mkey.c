@@ -27,16 +27,6 @@ enum bf_mlx5_key_fault bf_mlx5_mkey_allows(const struct bf_mlx5 *dev, uint32_t p
 	return BF_MLX5_KEY_OK;
 }
 
-enum bf_mlx5_key_fault bf_mlx5_pages_check(struct bf_mlx5 *dev, const struct bf_mlx5_mkey *k, uint64_t va, uint64_t len)
-{
-	if (BF_LIKELY(bf_mlx5_pages_there(k->paging, va, len)))
-		return BF_MLX5_KEY_OK;
-	dev->absent.va = va;
-	dev->absent.len = len;
-	dev->absent.key = k->index << 8 | k->variant;
-	return BF_MLX5_KEY_ABSENT;
-}
-
 enum bf_mlx5_key_fault bf_mlx5_mkey_check(struct bf_mlx5_qp *qp, uint32_t key, uint64_t va, uint64_t len,
 					  uint32_t access, uint16_t index, const struct bf_mlx5_mkey **out)
 {

@@ -69,8 +69,7 @@ int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, s
 /* The MMIO region of UAR page `index` (from ALLOC_UAR); NULL when out of range. */
 struct bf_region *bf_mlx5_uar(struct bf_mlx5 *dev, uint32_t index);
 
-/* Device memory, which ALLOC_MEMIC deals out; addresses in that command are those of the region. NULL: there is none.
- */
+/* Device memory, which ALLOC_MEMIC deals out: addresses in that command are the region's. NULL: there is none. */
 struct bf_region *bf_mlx5_memic(struct bf_mlx5 *dev);
 
 /*

@@ -36,8 +36,7 @@ struct bf_mlx5_page_fault {
 	bool refused; /* the driver has no such page: the request fails when it asks again */
 };
 
-/* Codes of an ODP fault that cannot be mended: mlx5dv.h MLX5_CQE_VENDOR_SYNDROME_ODP_PFAULT; the syndrome is assumed.
- */
+/* Of a fault that cannot be mended: mlx5dv.h MLX5_CQE_VENDOR_SYNDROME_ODP_PFAULT; the syndrome is assumed. */
 static const struct bf_mlx5_err err_page = { BF_MLX5_SYND_LOCAL_PROT, 0x93, 0x00 };
 
 struct bf_mlx5_paging *bf_mlx5_paging_new(void)
@@ -83,7 +82,7 @@ static uint64_t bits_of(uint64_t number, uint32_t i, uint64_t first, uint64_t la
 	return bits;
 }
 
-bool bf_mlx5_pages_there(const struct bf_mlx5_paging *p, uint64_t va, uint64_t len)
+static bool pages_there(const struct bf_mlx5_paging *p, uint64_t va, uint64_t len)
 {
 	const uint64_t first = va >> PAGE_SHIFT, last = len ? (va + len - 1) >> PAGE_SHIFT : first;
 	const uint64_t end = (last << PAGE_SHIFT) >> BLOCK_SHIFT;
@@ -99,6 +98,16 @@ bool bf_mlx5_pages_there(const struct bf_mlx5_paging *p, uint64_t va, uint64_t l
 				return false;
 	}
 	return true;
+}
+
+enum bf_mlx5_key_fault bf_mlx5_pages_check(struct bf_mlx5 *dev, const struct bf_mlx5_mkey *k, uint64_t va, uint64_t len)
+{
+	if (BF_LIKELY(pages_there(k->paging, va, len)))
+		return BF_MLX5_KEY_OK;
+	dev->absent.va = va;
+	dev->absent.len = len;
+	dev->absent.key = k->index << 8 | k->variant;
+	return BF_MLX5_KEY_ABSENT;
 }
 
 static struct present *block_for(struct bf_mlx5_paging *p, uint64_t number)

@@ -216,9 +216,9 @@ enum bf_mlx5_qp_state {
 #define BF_QPC_MIN_RNR_NAK 0x94, 0x1f000000u
 #define BF_QPC_NEXT_RCV_PSN 0x94, 0x00ffffffu
 #define BF_QPC_CQN_RCV 0x9c, 0x00ffffffu
+#define BF_QPC_XRCD 0x98, 0x00ffffffu
 #define BF_QPC_DBR_ADDR 0xa0 /* be64 */
 #define BF_QPC_Q_KEY 0xa8, 0xffffffffu
-#define BF_QPC_XRCD 0x98, 0x00ffffffu
 #define BF_QPC_RQ_TYPE 0xac, 0x07000000u
 #define BF_QPC_RQ_OWN 0u
 #define BF_QPC_RQ_SRQ 1u /* or RMP */

@@ -80,12 +80,12 @@ void bf_rdma_ack(struct bf_rdma_qp *qp, bool at_once);
 /* Refuses the request at `psn`. Fatal ones (everything but sequence and RNR) put the queue pair into error once sent.
  */
 void bf_rdma_nak(struct bf_rdma_qp *qp, uint8_t syndrome, uint32_t psn, uint8_t opcode);
-/* The key allows what a request wants, and the fault plan does not refuse it: asked once for each. */
 /* The NAK that asks the requester to come again later. */
 static inline uint8_t bf_rdma_rnr(const struct bf_rdma_qp *qp)
 {
 	return (uint8_t)(BF_AETH_RNR | qp->min_rnr_nak);
 }
+/* The key allows what a request wants, and the fault plan does not refuse it: asked once for each. */
 bool bf_rdma_allowed(struct bf_rdma_qp *qp, uint32_t rkey, uint64_t va, uint64_t len, uint32_t access, uint8_t *memory);
 
 #endif

@@ -43,8 +43,8 @@ static int check_range(struct bf_uv_call *c, const struct bf_uv_mr *mr)
 		return -EINVAL;
 	if (!mr->length && !(mr->address & (BF_UV_PAGE - 1)))
 		return -EINVAL; /* not even a page */
-	if (mr->access &
-	    IB_UVERBS_ACCESS_ON_DEMAND) /* pages come when they are needed, where they are in the program */
+	/* Pages come when they are needed, where they are in the program. */
+	if (mr->access & IB_UVERBS_ACCESS_ON_DEMAND)
 		return mr->address == mr->iova ? 0 : -EOPNOTSUPP;
 	return h->pin(h->arg, mr->address, mr->length, mr->access & BF_MLX5_IB_WRITES);
 }
