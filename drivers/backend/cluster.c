@@ -447,18 +447,17 @@ static void count_units(struct bf_cluster_world *w, const struct bf_sim_grid *g,
 
 int bf_cluster_run(struct bf_cluster_world *w, const struct bf_cluster_grid *grid, struct bf_cluster_result *out)
 {
-	const uint64_t began = w->sim->now_ps, until = w->opts.limit_ps ? began + w->opts.limit_ps : BF_NEVER;
-	enum bf_run_end end = BF_RUN_IDLE;
+	const uint64_t began = w->sim->now_ps;
+	enum bf_run_end end;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
 	if (w->stuck)
 		return bf_fail(w->err, -EBUSY, "an earlier grid of this world did not come to its end");
-	rc = w->opts.ptx ? bf_cluster_ptx_run(w, grid, until, out, &end) : bf_cluster_start(w, grid);
+	rc = w->opts.ptx ? bf_cluster_ptx_start(w, grid) : bf_cluster_start(w, grid);
 	if (rc)
 		return rc;
-	if (!w->opts.ptx)
-		end = bf_sim_run(w->sim, until);
+	end = bf_sim_run(w->sim, w->opts.limit_ps ? began + w->opts.limit_ps : BF_NEVER);
 	if (bf_stream_flush(&w->sim->rec) == -ENOMEM)
 		return bf_fail(w->err, -ENOMEM, "no memory for records");
 	if (w->sim->error.code == -ENOMEM)
@@ -474,7 +473,9 @@ int bf_cluster_run(struct bf_cluster_world *w, const struct bf_cluster_grid *gri
 	else
 		return bf_fail(w->err, w->sim->error.code ? w->sim->error.code : -ECANCELED, "the run was stopped: %s",
 			       w->sim->error.text);
-	if (w->grid) {
+	if (w->ptx) {
+		bf_cluster_ptx_report(w, out);
+	} else {
 		count_units(w, w->grid, out);
 		bf_watch_report(w, out);
 	}

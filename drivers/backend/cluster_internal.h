@@ -147,12 +147,10 @@ struct bf_cluster_world {
 	bool stuck;
 };
 
-/*
- * A grid as PTX (cluster_ptx.c), to its end or until a time: how the run ended, what the units did, and who waits if
- * it has not come to its end. 0, or a negative errno with the world's error.
- */
-int bf_cluster_ptx_run(struct bf_cluster_world *w, const struct bf_cluster_grid *grid, uint64_t until_ps,
-		       struct bf_cluster_result *out, enum bf_run_end *end);
+/* A grid as PTX (cluster_ptx.c), in a world with opts.ptx. 0, or a negative errno with the world's error. */
+int bf_cluster_ptx_start(struct bf_cluster_world *w, const struct bf_cluster_grid *grid);
+/* After the run: what the units did, and who waits if it has not come to its end. */
+void bf_cluster_ptx_report(struct bf_cluster_world *w, struct bf_cluster_result *out);
 void bf_cluster_ptx_close(struct bf_cluster_world *w);
 
 /* The lane behind a thread; of one that is in no such grid the run ends here, and this does not return. */

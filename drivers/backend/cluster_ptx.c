@@ -57,34 +57,33 @@ static void count(void *arg, const char *name, const char *unit, const uint64_t 
 			*counts[i].to += *counter;
 }
 
-int bf_cluster_ptx_run(struct bf_cluster_world *w, const struct bf_cluster_grid *grid, uint64_t until_ps,
-		       struct bf_cluster_result *out, enum bf_run_end *end)
+int bf_cluster_ptx_start(struct bf_cluster_world *w, const struct bf_cluster_grid *grid)
 {
 	/* The block takes its shared memory from a multiple of 1024 on, and lies anywhere. */
-	const struct bf_ptx_launch l = { .kernel = grid->ptx_kernel,
-					 .grid = { grid->clusters * grid->ctas },
-					 .block = { grid->threads ? grid->threads : grid->warps * BF_LANES },
-					 .cluster = { grid->ctas },
-					 .shared_bytes = grid->shared_bytes + 1024,
-					 .params = grid->arg,
-					 .param_bytes = grid->arg_bytes,
-					 .done = grid_ended };
-	struct bf_ptx_launch launch = l;
+	struct bf_ptx_launch launch = { .kernel = grid->ptx_kernel,
+					.grid = { grid->clusters * grid->ctas },
+					.block = { grid->threads ? grid->threads : grid->warps * BF_LANES },
+					.cluster = { grid->ctas },
+					.shared_bytes = grid->shared_bytes + 1024,
+					.params = grid->arg,
+					.param_bytes = grid->arg_bytes,
+					.done = grid_ended };
 	int rc = w->ptx ? 0 : load(w);
 
 	if (rc)
 		return rc;
 	launch.arg = w->ptx;
 	rc = bf_ptx_device_launch(w->ptx, w->drivers, &launch);
-	if (rc)
-		return bf_fail(w->err, rc, "cannot start the grid: %s", w->sim->error.text);
-	*end = bf_sim_run(w->sim, until_ps);
+	return rc ? bf_fail(w->err, rc, "cannot start the grid: %s", w->sim->error.text) : 0;
+}
+
+void bf_cluster_ptx_report(struct bf_cluster_world *w, struct bf_cluster_result *out)
+{
 	bf_stats_each(w->sim, count, out);
 	if (bf_ptx_device_fault(w->ptx))
 		snprintf(out->report, sizeof(out->report), "%s\n", bf_ptx_device_fault(w->ptx)->text);
 	else if (bf_ptx_device_busy(w->ptx))
 		bf_agents_describe(w->sim, out->report, sizeof(out->report));
-	return 0;
 }
 
 void bf_cluster_ptx_close(struct bf_cluster_world *w)

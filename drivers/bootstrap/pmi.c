@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sim/grow.h"
+#include "sim/record.h"
 
 #define BUCKETS 1024u
 #define NONE UINT32_MAX
@@ -150,11 +151,7 @@ BF_PRINTF(3, 4) static int reply(struct bf_pmi *pmi, uint32_t rank, const char *
 
 static uint32_t bucket_of(const char *key)
 {
-	uint32_t hash = 2166136261u;
-
-	for (; *key; key++)
-		hash = (hash ^ (uint8_t)*key) * 16777619u;
-	return hash % BUCKETS;
+	return (uint32_t)(bf_hash_bytes(key, strlen(key)) % BUCKETS);
 }
 
 static const struct pair *look_up(const struct bf_pmi *pmi, const char *key)

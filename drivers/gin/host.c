@@ -361,8 +361,7 @@ static int create_queues(struct bf_gin_host *h, uint32_t pe)
 static int open_pe(struct bf_gin_host *h, uint32_t pe)
 {
 	const uint64_t tables = 4096 + 2ull * mains(h) * sizeof(struct bf_gin_qp) + 8ull * h->o.npes;
-	/* With the mistake the heap lies a page behind the beginning of its allocation, which is what gets registered.
-	 */
+	/* With the mistake the heap lies a page behind the beginning of its allocation, which gets registered. */
 	const uint32_t spare = h->o.bugs & BF_GIN_BUG_UMEM_OFFSET ? PAGE : 0;
 	struct pe *p = &h->pe[pe];
 	uint8_t in[16] = { 0 };

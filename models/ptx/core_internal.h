@@ -224,6 +224,23 @@ static inline uint64_t *bf_ptx_row64(const struct bf_ptx_core *c, uint32_t ref)
 {
 	return __builtin_assume_aligned(bf_ptx_slot(c, ref), 64);
 }
+/* Whether all lanes of a row have one value. */
+static inline bool bf_ptx_alike32(const uint32_t *row)
+{
+	uint32_t differ = 0;
+
+	for (uint32_t l = 0; l < BF_PTX_LANES; l++)
+		differ |= row[l] ^ row[0];
+	return differ == 0;
+}
+static inline bool bf_ptx_alike64(const uint64_t *row)
+{
+	uint64_t differ = 0;
+
+	for (uint32_t l = 0; l < BF_PTX_LANES; l++)
+		differ |= row[l] ^ row[0];
+	return differ == 0;
+}
 static inline uint32_t *bf_ptx_pred(const struct bf_ptx_core *c, uint32_t ref)
 {
 	return bf_ptx_slot(c, ref);

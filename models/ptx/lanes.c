@@ -86,24 +86,9 @@ static uint32_t vabsdiff4(uint32_t mode, uint32_t a, uint32_t b, uint32_t c)
 		return i + 1;                                                                                          \
 	}
 
-/* Whether all lanes of a row have the value of the first one of the mask. */
-static inline bool alike_W(const struct bf_ptx_core *c, const uint32_t *row)
-{
-	const uint32_t first = row[c->lane];
-	uint32_t differ = 0;
-
-	VECTOR_LOOP differ |= row[l] ^ first;
-	return differ == 0;
-}
-static inline bool alike_D(const struct bf_ptx_core *c, const uint64_t *row)
-{
-	const uint64_t first = row[c->lane];
-	uint64_t differ = 0;
-
-	VECTOR_LOOP differ |= row[l] ^ first;
-	return differ == 0;
-}
-#define alike_H alike_W
+#define alike_W bf_ptx_alike32
+#define alike_H bf_ptx_alike32
+#define alike_D bf_ptx_alike64
 
 /* What the processor has no vectors for is computed once where all lanes have the same operands. */
 #define THREE_SCALAR(name, D, operands, ALIKE, CALL)                                                                   \
@@ -168,7 +153,7 @@ BF_PTX_LANES_1_VECTOR(X)
 #undef X
 #define X(name, D, A, expression)                                                                                      \
 	VALUE_1(name, D, A, expression)                                                                                \
-	THREE_SCALAR(name, D, OPERANDS_1(A), alike_##A(c, pa), name##_value((VALUE_##A)pa[l], mode))
+	THREE_SCALAR(name, D, OPERANDS_1(A), alike_##A(pa), name##_value((VALUE_##A)pa[l], mode))
 BF_PTX_LANES_1(X)
 #undef X
 #define X(name, D, A, B, expression)                                                                                   \
@@ -178,7 +163,7 @@ BF_PTX_LANES_2_VECTOR(X)
 #undef X
 #define X(name, D, A, B, expression)                                                                                   \
 	VALUE_2(name, D, A, B, expression)                                                                             \
-	THREE_SCALAR(name, D, OPERANDS_2(A, B), alike_##A(c, pa) && alike_##B(c, pb),                                  \
+	THREE_SCALAR(name, D, OPERANDS_2(A, B), alike_##A(pa) && alike_##B(pb),                                        \
 		     name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], mode))
 BF_PTX_LANES_2(X)
 #undef X
@@ -190,7 +175,7 @@ BF_PTX_LANES_3_VECTOR(X)
 #undef X
 #define X(name, D, A, B, C, expression)                                                                                \
 	VALUE_3(name, D, A, B, C, expression)                                                                          \
-	THREE_SCALAR(name, D, OPERANDS_3(A, B, C), alike_##A(c, pa) && alike_##B(c, pb) && alike_##C(c, pc),           \
+	THREE_SCALAR(name, D, OPERANDS_3(A, B, C), alike_##A(pa) && alike_##B(pb) && alike_##C(pc),                    \
 		     name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], (VALUE_##C)pc[l], mode))
 BF_PTX_LANES_3(X)
 #undef X

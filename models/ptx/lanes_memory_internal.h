@@ -386,7 +386,7 @@ static inline bool one_address(const struct bf_ptx_core *c, const struct bf_ptx_
 {
 	if (c->kind == BF_PTX_KIND_LANE || x->base == BF_PTX_REF_NONE)
 		return true;
-	return x->base_wide ? alike_D(c, bf_ptx_row64(c, x->base)) : alike_W(c, bf_ptx_row32(c, x->base));
+	return x->base_wide ? bf_ptx_alike64(bf_ptx_row64(c, x->base)) : bf_ptx_alike32(bf_ptx_row32(c, x->base));
 }
 
 /* Where the one plain address of a load is in memory of the host; NULL: that is not that simple. */

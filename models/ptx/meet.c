@@ -57,22 +57,13 @@ static uint32_t source_lane(uint32_t sub, uint32_t l, uint32_t b, uint32_t bound
 	return *in ? j : l;
 }
 
-static bool alike(const uint32_t *row)
-{
-	uint32_t differ = 0;
-
-	for (uint32_t l = 0; l < BF_PTX_LANES; l++)
-		differ |= row[l] ^ row[0];
-	return differ == 0;
-}
-
 /* The usual shuffles: of a whole warp that is one segment, by one distance for all lanes. False: it is not that. */
 static bool shuffle_plain(const struct bf_ptx_meet *x, struct meeting *m)
 {
 	const uint32_t b = m->lane[0] & 31, clamp = x->sub == BF_PTX_SUB_UP ? 0 : 31;
 	uint32_t from[BF_PTX_LANES];
 
-	if ((m->bounds[0] & 0x1f1f) != clamp || !alike(m->lane) || !alike(m->bounds))
+	if ((m->bounds[0] & 0x1f1f) != clamp || !bf_ptx_alike32(m->lane) || !bf_ptx_alike32(m->bounds))
 		return false;
 	for (uint32_t l = 0; l < BF_PTX_LANES; l++)
 		from[l] = (uint32_t)value_of(m, l);
@@ -304,7 +295,7 @@ const struct bf_ptx_insn *bf_ptx_do_meet(struct bf_ptx_core *c, const struct bf_
 		return i + 1;
 	}
 	/* Lanes of another member mask meet among themselves: they come here once more. */
-	if ((x->members & BF_PTX_REF_CONST) == 0 && !alike(row)) {
+	if ((x->members & BF_PTX_REF_CONST) == 0 && !bf_ptx_alike32(row)) {
 		uint32_t same = 0;
 		EACH(c->mask, l) same |= (uint32_t)(row[l] == members) << l;
 		if (same != c->mask) {
