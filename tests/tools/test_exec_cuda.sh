@@ -39,6 +39,9 @@ for gpu in 1 2:h200 1:cc120; do
 		says 'a module#0:6'
 	done
 done
+expect 0 --gpu 1 -- "$BELFRY_BUILD_DIR/tests/exec_names"
+says 'ok names'
+says 'cuMulticastCreate is not there: called 1 times, answered "not supported"'
 expect 0 --gpu 1 -- "$program" all 12
 says 'ok cuda'
 expect 0 --gpu 1 -- "$program" fault

@@ -168,6 +168,14 @@ int cuCtxCreate_v4(CUcontext *out, const void *params, unsigned flags, int devic
 	return cuCtxCreate_v2(out, flags, device);
 }
 
+/* With an affinity: to a number of SMs, which no GPU but some of MPS has. */
+int cuCtxCreate_v3(CUcontext *out, const void *affinities, int count, unsigned flags, int device)
+{
+	if (affinities || count)
+		return bf_cu_unsupported("cuCtxCreate with affinities");
+	return cuCtxCreate_v2(out, flags, device);
+}
+
 int cuCtxDestroy_v2(CUcontext c)
 {
 	int rc = bf_cu_ready();

@@ -220,6 +220,52 @@ int cuMemcpy3DAsync_v2(const struct bf_cu_copy3d *copy, CUstream stream)
 	return copy ? submit(copy, stream, false) : BF_CU_INVALID_VALUE;
 }
 
+/* Their structures differ in what the others do not use: the contexts. */
+int cuMemcpy3DPeer(const struct bf_cu_copy3d *copy)
+{
+	return cuMemcpy3D_v2(copy);
+}
+
+int cuMemcpy3DPeerAsync(const struct bf_cu_copy3d *copy, CUstream stream)
+{
+	return cuMemcpy3DAsync_v2(copy, stream);
+}
+
+/* Attributes are hints, but for that one: the sources may change as soon as the call is back. */
+#define DURING_CALL 2u
+
+int cuMemcpyBatchAsync_v2(const CUdeviceptr *to, const CUdeviceptr *from, const size_t *sizes, size_t count,
+			  const struct bf_cu_copy_attribute *attributes, const size_t *first, size_t kinds,
+			  CUstream stream)
+{
+	size_t kind = 0;
+	int rc = to && from && sizes && attributes && first && count && kinds && !first[0] && stream &&
+			 stream != BF_CU_STREAM_LEGACY
+		     ? BF_CU_OK
+		     : BF_CU_INVALID_VALUE;
+
+	for (size_t i = 0; !rc && i < count; i++) {
+		while (kind + 1 < kinds && first[kind + 1] <= i)
+			kind++;
+		rc = !sizes[i]
+			 ? BF_CU_INVALID_VALUE
+			 : line(to[i], from[i], sizes[i], stream,
+				attributes[kind].order == DURING_CALL || is_pageable(to[i]) || is_pageable(from[i]));
+	}
+	return rc;
+}
+
+int cuMemcpyBatchAsync(const CUdeviceptr *to, const CUdeviceptr *from, const size_t *sizes, size_t count,
+		       const struct bf_cu_copy_attribute *attributes, const size_t *first, size_t kinds, size_t *failed,
+		       CUstream stream)
+{
+	const int rc = cuMemcpyBatchAsync_v2(to, from, sizes, count, attributes, first, kinds, stream);
+
+	if (rc && failed)
+		*failed = SIZE_MAX; /* none in particular */
+	return rc;
+}
+
 /* ---- fills ---- */
 
 static int fill(CUdeviceptr at, size_t pitch, uint32_t value, uint32_t size, size_t width, size_t height,

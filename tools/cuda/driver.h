@@ -79,7 +79,7 @@ struct bf_cu_uuid {
 
 struct bf_cu_attribute {
 	uint32_t id, pad;
-	union {
+	union bf_cu_attribute_value {
 		uint32_t words[16];
 		uint8_t bytes[64];
 	} value;
@@ -169,6 +169,13 @@ struct bf_cu_words_node {
 	unsigned count;
 	const void *params;
 	unsigned flags;
+};
+
+/* CUmemcpyAttributes */
+struct bf_cu_copy_attribute {
+	uint32_t order; /* 1 of the stream, 2 during the call, 3 any */
+	struct bf_cu_location from, to;
+	uint32_t flags;
 };
 
 struct bf_cu_access {

@@ -67,6 +67,11 @@ int bf_cu_check_device(int device);
 /* The PCI domain of this process's GPUs. */
 uint32_t bf_cu_pci_domain(void);
 
+/* ---- names.c ---- */
+
+/* The calling thread is in a call whose stream 0 is its own (_ptsz, _ptds). */
+extern _Thread_local bool bf_cu_per_thread;
+
 /* ---- context.c ---- */
 
 /* The calling thread's context; makes device 0's primary one current when there is none and `make`. */
@@ -240,6 +245,8 @@ struct bf_cu_op {
 	};
 };
 
+#define BF_CU_STREAM_ATTRIBUTES 5u
+
 struct bf_cu_stream {
 	struct bf_cu_context *context;
 	uint32_t id;
@@ -251,6 +258,7 @@ struct bf_cu_stream {
 	struct bf_cu_capture *capture; /* it is captured; then the nodes that the next one waits for */
 	struct bf_cu_node **captured;
 	uint32_t captured_count, captured_cap;
+	union bf_cu_attribute_value attribute[BF_CU_STREAM_ATTRIBUTES]; /* stream_attributes.c */
 };
 
 /* Of an event that several processes have: rounds, in memory that they share. */

@@ -5,34 +5,59 @@
 
 typedef void entry_fn(void);
 
-/* A name without its variant, the version from which this one is meant, the function. Newer ones come later. */
+#define PER_THREAD 2u /* CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM */
+
+#define BF_CU_OLD(version, name, symbol, other, params, args) BF_CU_API int symbol params;
+#define BF_CU_PER_THREAD(version, name, symbol, other, params, args) BF_CU_API int symbol params;
+#define BF_CU_ABSENT(version, name, symbol) BF_CU_API int symbol(void);
+#include "tools/cuda/absent.inc"
+#include "tools/cuda/names.inc"
+#undef BF_CU_OLD
+#undef BF_CU_PER_THREAD
+#undef BF_CU_ABSENT
+
+/* A name without its variant, the version from which this one is meant, the function. */
 static const struct {
 	const char *name;
 	int version;
+	bool per_thread;
 	entry_fn *fn;
 } entries[] = {
-#define BF_CU_CALL(version, name, symbol, ...) { #name, version, (entry_fn *)symbol },
+#define BF_CU_CALL(version, name, symbol, ...) { #name, version, false, (entry_fn *)symbol },
+#define BF_CU_OLD(version, name, symbol, ...) { #name, version, false, (entry_fn *)symbol },
+#define BF_CU_PER_THREAD(version, name, symbol, ...) { #name, version, true, (entry_fn *)symbol },
+#define BF_CU_ABSENT(version, name, symbol) { #name, version, false, (entry_fn *)symbol },
+#include "tools/cuda/absent.inc"
 #include "tools/cuda/calls.inc"
+#include "tools/cuda/names.inc"
 #undef BF_CU_CALL
+#undef BF_CU_OLD
+#undef BF_CU_PER_THREAD
+#undef BF_CU_ABSENT
 };
 
-static entry_fn *find(const char *name, int version, int *status)
+/* The newest up to that version; of the two of one version, the one for the asked-for default stream. */
+static entry_fn *find(const char *name, int version, bool per_thread, int *status)
 {
 	entry_fn *found = NULL;
 	bool known = false;
+	int newest = 0;
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(entries); i++) {
-		if (strcmp(entries[i].name, name) != 0)
+		if (strcmp(entries[i].name, name) != 0 || (entries[i].per_thread && !per_thread))
 			continue;
 		known = true;
-		if (entries[i].version <= version)
-			found = entries[i].fn;
+		if (entries[i].version > version || entries[i].version < newest ||
+		    (entries[i].version == newest && !entries[i].per_thread))
+			continue;
+		newest = entries[i].version;
+		found = entries[i].fn;
 	}
 	*status = found ? 0 : known ? 2 : 1;
 	return found;
 }
 
-static int look_up(const char *name, void **fn, int version, int *status)
+static int look_up(const char *name, void **fn, int version, uint64_t flags, int *status)
 {
 	union {
 		entry_fn *function;
@@ -41,7 +66,7 @@ static int look_up(const char *name, void **fn, int version, int *status)
 
 	if (!name || !fn)
 		return BF_CU_INVALID_VALUE;
-	found.function = find(name, version, status);
+	found.function = find(name, version, flags & PER_THREAD, status);
 	*fn = found.object;
 	return found.function ? BF_CU_OK : BF_CU_NOT_FOUND;
 }
@@ -50,16 +75,14 @@ int cuGetProcAddress(const char *name, void **fn, int version, uint64_t flags)
 {
 	int status;
 
-	(void)flags; /* per-thread default streams: by their handle */
-	return look_up(name, fn, version, &status);
+	return look_up(name, fn, version, flags, &status);
 }
 
 int cuGetProcAddress_v2(const char *name, void **fn, int version, uint64_t flags, int *status)
 {
 	int own;
-	const int rc = look_up(name, fn, version, status ? status : &own);
+	const int rc = look_up(name, fn, version, flags, status ? status : &own);
 
-	(void)flags;
 	return name && fn && status ? BF_CU_OK : rc;
 }
 

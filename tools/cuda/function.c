@@ -139,6 +139,29 @@ int cuKernelSetCacheConfig(CUfunction f, int config, int device)
 	return cuFuncSetCacheConfig(f, config);
 }
 
+/* Banks of shared memory are 4 bytes wide; asking for others has had no effect since Maxwell. */
+#define BANKS_OF_FOUR 1
+
+int cuFuncSetSharedMemConfig(CUfunction f, int config)
+{
+	(void)config;
+	return bf_cu_function_of(f) ? BF_CU_OK : BF_CU_INVALID_HANDLE;
+}
+
+int cuCtxSetSharedMemConfig(int config)
+{
+	(void)config;
+	return bf_cu_ready();
+}
+
+int cuCtxGetSharedMemConfig(int *config)
+{
+	if (!config)
+		return BF_CU_INVALID_VALUE;
+	*config = BANKS_OF_FOUR;
+	return bf_cu_ready();
+}
+
 /* ---- occupancy ---- */
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -221,4 +244,39 @@ int cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function, const str
 		return f ? BF_CU_INVALID_VALUE : BF_CU_INVALID_HANDLE;
 	*size = f->wide_clusters ? 16 : 8;
 	return BF_CU_OK;
+}
+
+/* The largest block of those that keep most threads on an SM, and how many of it fill the GPU. */
+int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunction function,
+					      size_t (*dynamic_of)(int block), size_t dynamic, int limit,
+					      unsigned flags)
+{
+	const struct bf_cu_function *f = bf_cu_function_of(function);
+	int most = 0, blocks;
+
+	if (!f || !grid || !block)
+		return f ? BF_CU_INVALID_VALUE : BF_CU_INVALID_HANDLE;
+	if (limit <= 0 || (uint32_t)limit > f->info.max_threads)
+		limit = (int)f->info.max_threads;
+	*grid = *block = 0;
+	for (int threads = (limit + 31) / 32 * 32; threads > 0; threads -= 32) {
+		const int tried = threads < limit ? threads : limit;
+		const int rc = cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+		    &blocks, function, tried, dynamic_of ? dynamic_of(tried) : dynamic, flags);
+
+		if (rc)
+			return rc;
+		if (blocks * tried > most) {
+			most = blocks * tried;
+			*block = tried;
+			*grid = blocks * (int)bf_cu.profile->sms;
+		}
+	}
+	return BF_CU_OK;
+}
+
+int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction f, size_t (*dynamic_of)(int block),
+				     size_t dynamic, int limit)
+{
+	return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, f, dynamic_of, dynamic, limit, 0);
 }

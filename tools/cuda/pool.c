@@ -80,6 +80,37 @@ int cuDeviceSetMemPool(int device, CUmemoryPool p)
 	return BF_CU_OK;
 }
 
+/* The same of CUDA 13, where the host has pools, too: here it has none. */
+static int device_of(const struct bf_cu_location *where, int type)
+{
+	if (!where || type != 1)
+		return -1;
+	if (where->type != 1)
+		bf_cu_unsupported("pools of the host's memory");
+	return where->type == 1 ? where->id : -1;
+}
+
+int cuMemGetDefaultMemPool(CUmemoryPool *out, const struct bf_cu_location *where, int type)
+{
+	const int device = device_of(where, type);
+
+	return device < 0 ? BF_CU_NOT_SUPPORTED : cuDeviceGetDefaultMemPool(out, device);
+}
+
+int cuMemGetMemPool(CUmemoryPool *out, const struct bf_cu_location *where, int type)
+{
+	const int device = device_of(where, type);
+
+	return device < 0 ? BF_CU_NOT_SUPPORTED : cuDeviceGetMemPool(out, device);
+}
+
+int cuMemSetMemPool(const struct bf_cu_location *where, int type, CUmemoryPool p)
+{
+	const int device = device_of(where, type);
+
+	return device < 0 ? BF_CU_NOT_SUPPORTED : cuDeviceSetMemPool(device, p);
+}
+
 int cuMemPoolCreate(CUmemoryPool *out, const struct bf_cu_pool_properties *is)
 {
 	int rc = bf_cu_ready();

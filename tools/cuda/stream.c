@@ -114,6 +114,8 @@ static struct bf_cu_stream *of_thread(struct bf_cu_context *c)
 
 struct bf_cu_stream *bf_cu_stream_of(CUstream handle, struct bf_cu_context *c)
 {
+	if (!handle && bf_cu_per_thread)
+		handle = BF_CU_STREAM_THREAD;
 	if (!handle || handle == BF_CU_STREAM_LEGACY)
 		return c->legacy;
 	if (handle == BF_CU_STREAM_THREAD)

@@ -103,6 +103,13 @@ STREAM_GET(cuStreamGetCtx, CUcontext, s->context)
 STREAM_GET(cuStreamGetDevice, int, s->context->device)
 STREAM_GET(cuStreamGetId, unsigned long long, s->id)
 
+int cuStreamGetCtx_v2(CUstream handle, CUcontext *out, void **green)
+{
+	if (green)
+		*green = NULL; /* none has */
+	return cuStreamGetCtx(handle, out);
+}
+
 static int put(CUstream handle, struct bf_cu_op *op)
 {
 	struct bf_cu_stream *s;

@@ -89,6 +89,30 @@ BF_CU_API int cudaSetDevice(int device)
 	return bf_rt_done(rc);
 }
 
+/* All are alike, so the first is as good as any. */
+BF_CU_API int cudaChooseDevice(int *device, const void *properties)
+{
+	if (!device || !properties)
+		return bf_rt_done(BF_CU_INVALID_VALUE);
+	*device = 0;
+	return bf_rt_done(cuInit(0));
+}
+
+/* Which ones a thread that has chosen none may be given, in order: the first of them becomes its device. */
+BF_CU_API int cudaSetValidDevices(int *devices, int count)
+{
+	int all = 0, rc = cuInit(0);
+
+	rc = rc ? rc : cuDeviceGetCount(&all);
+	if (!rc && count && !devices)
+		rc = BF_CU_INVALID_VALUE;
+	for (int i = 0; !rc && i < count; i++)
+		rc = devices[i] < 0 || devices[i] >= all ? BF_CU_INVALID_DEVICE : BF_CU_OK;
+	if (!rc && count)
+		thread.device = devices[0];
+	return bf_rt_done(rc);
+}
+
 BF_CU_API int cudaInitDevice(int device, unsigned flags, unsigned more)
 {
 	CUcontext c;
@@ -302,6 +326,21 @@ BF_RT_BOTH(cudaEventRecord, (CUevent event, CUstream s), cuEventRecord(event, s)
 BF_RT_BOTH(cudaEventRecordWithFlags, (CUevent event, CUstream s, unsigned flags),
 	   cuEventRecordWithFlags(event, s, flags))
 
+BF_RT_BOTH(cudaStreamSetAttribute, (CUstream s, int id, const union bf_cu_attribute_value *value),
+	   cuStreamSetAttribute(s, id, value))
+BF_RT_BOTH(cudaStreamGetAttribute, (CUstream s, int id, union bf_cu_attribute_value *value),
+	   cuStreamGetAttribute(s, id, value))
+
+BF_CU_API int cudaStreamCopyAttributes(CUstream to, CUstream from)
+{
+	BF_RT_ENTERED(cuStreamCopyAttributes(to, from));
+}
+
+BF_CU_API int cudaStreamCopyAttributes_ptsz(CUstream to, CUstream from)
+{
+	return cudaStreamCopyAttributes(to ? to : BF_CU_STREAM_THREAD, from ? from : BF_CU_STREAM_THREAD);
+}
+
 BF_CU_API int cudaEventCreate(CUevent *out)
 {
 	BF_RT_ENTERED(cuEventCreate(out, 0));
@@ -433,10 +472,13 @@ BF_CU_API int cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const voi
 
 /* ---- the driver's entry points ---- */
 
-static int entry_point(const char *name, void **fn, int version, int *result)
+/* cudaEnableLegacyStream is 1, cudaEnablePerThreadDefaultStream 2, as in cuGetProcAddress(). */
+#define ENTRY_PER_THREAD 2u
+
+static int entry_point(const char *name, void **fn, int version, unsigned long long flags, int *result)
 {
 	int status = 1;
-	const int rc = cuGetProcAddress_v2(name, fn, version, 0, &status);
+	const int rc = cuGetProcAddress_v2(name, fn, version, flags, &status);
 
 	if (result)
 		*result = status == 1 ? 1 : status;
@@ -445,10 +487,15 @@ static int entry_point(const char *name, void **fn, int version, int *result)
 
 BF_CU_API int cudaGetDriverEntryPoint(const char *name, void **fn, unsigned long long flags, int *result)
 {
-	const int rc = bf_rt_enter();
+	int rc = bf_rt_enter(), version;
 
-	(void)flags;
-	return bf_rt_done(rc ? rc : entry_point(name, fn, BF_CU_VERSION, result));
+	rc = rc ? rc : cudaRuntimeGetVersion(&version);
+	return bf_rt_done(rc ? rc : entry_point(name, fn, version, flags, result));
+}
+
+BF_CU_API int cudaGetDriverEntryPoint_ptsz(const char *name, void **fn, unsigned long long flags, int *result)
+{
+	return cudaGetDriverEntryPoint(name, fn, flags ? flags : ENTRY_PER_THREAD, result);
 }
 
 BF_CU_API int cudaGetDriverEntryPointByVersion(const char *name, void **fn, unsigned version, unsigned long long flags,
@@ -456,8 +503,13 @@ BF_CU_API int cudaGetDriverEntryPointByVersion(const char *name, void **fn, unsi
 {
 	const int rc = bf_rt_enter();
 
-	(void)flags;
-	return bf_rt_done(rc ? rc : entry_point(name, fn, (int)version, result));
+	return bf_rt_done(rc ? rc : entry_point(name, fn, (int)version, flags, result));
+}
+
+BF_CU_API int cudaGetDriverEntryPointByVersion_ptsz(const char *name, void **fn, unsigned version,
+						    unsigned long long flags, int *result)
+{
+	return cudaGetDriverEntryPointByVersion(name, fn, version, flags ? flags : ENTRY_PER_THREAD, result);
 }
 
 BF_CU_API int cudaGetExportTable(const void **table, const struct bf_cu_uuid *id)

@@ -86,11 +86,20 @@ int bf_rt_device(void);
 		BF_RT_ENTERED(call);                                                                                   \
 	}
 
+/* A call that is not there: counted, and answers so. */
+#define BF_RT_ABSENT(name)                                                                                             \
+	BF_CU_API int name(void);                                                                                      \
+	BF_CU_API int name(void)                                                                                       \
+	{                                                                                                              \
+		return bf_rt_done(bf_cu_unsupported(#name));                                                           \
+	}
+
 /* register.c: the kernel that a host function stands for; NULL with the error. */
 int bf_rt_kernel(const void *stub, CUfunction *out);
 /* The variable that a host one stands for. */
 int bf_rt_symbol(const void *host, CUdeviceptr *at, size_t *size);
 /* For what differs between versions (version_12.c, version_13.c). */
+BF_CU_API int cudaRuntimeGetVersion(int *version);
 int bf_rt_properties(void *out, const struct bf_rt_layout *l, int device);
 int bf_rt_pointer(struct bf_rt_pointer *out, const void *p);
 
@@ -100,6 +109,16 @@ const void *bf_rt_stub(CUfunction f);
 /* memory.c: the driver's structure for a copy; a place in a variable. 0 or an error. */
 int bf_rt_volume(const struct bf_rt_volume *v, struct bf_cu_copy3d *out);
 int bf_rt_symbol_place(const void *symbol, size_t size, size_t offset, void **out);
+
+/* memory.c: what copies.c does in a thread's own stream. */
+BF_CU_API int cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+				size_t height, int kind, CUstream stream);
+BF_CU_API int cudaMemcpy3DAsync(const struct bf_rt_volume *v, CUstream stream);
+BF_CU_API int cudaMemset2DAsync(void *at, size_t pitch, int value, size_t width, size_t height, CUstream stream);
+BF_CU_API int cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t size, size_t offset, int kind,
+				      CUstream stream);
+BF_CU_API int cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size, size_t offset, int kind,
+					CUstream stream);
 
 /* graph.c: cudaGraphAddNode(), the same in all versions. */
 int bf_rt_add_node(CUgraphNode *out, CUgraph g, const CUgraphNode *from, size_t count, void *params);

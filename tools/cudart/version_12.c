@@ -76,6 +76,100 @@ BF_CU_API int cudaMemPrefetchAsync_v2(const void *p, size_t size, struct bf_cu_l
 	BF_RT_ENTERED(cuMemPrefetchAsync_v2((uintptr_t)p, size, where, flags, stream));
 }
 
+BF_CU_API int cudaMemPrefetchAsync_ptsz(const void *p, size_t size, int device, CUstream stream)
+{
+	return cudaMemPrefetchAsync(p, size, device, stream ? stream : BF_CU_STREAM_THREAD);
+}
+
+BF_CU_API int cudaMemPrefetchAsync_v2_ptsz(const void *p, size_t size, struct bf_cu_location where, unsigned flags,
+					   CUstream stream)
+{
+	return cudaMemPrefetchAsync_v2(p, size, where, flags, stream ? stream : BF_CU_STREAM_THREAD);
+}
+
+BF_RT_BOTH(cudaMemcpyBatchAsync,
+	   (const CUdeviceptr *to, const CUdeviceptr *from, const size_t *lens, size_t count,
+	    const struct bf_cu_copy_attribute *attributes, const size_t *first, size_t kinds, size_t *failed,
+	    CUstream s),
+	   cuMemcpyBatchAsync(to, from, lens, count, attributes, first, kinds, failed, s))
+
+/* Banks of shared memory, which have had one width since Maxwell. */
+BF_CU_API int cudaDeviceSetSharedMemConfig(int config)
+{
+	BF_RT_ENTERED(cuCtxSetSharedMemConfig(config));
+}
+
+BF_CU_API int cudaDeviceGetSharedMemConfig(int *config)
+{
+	BF_RT_ENTERED(cuCtxGetSharedMemConfig(config));
+}
+
+BF_CU_API int cudaFuncSetSharedMemConfig(const void *stub, int config)
+{
+	CUfunction f;
+	const int rc = bf_rt_kernel(stub, &f);
+
+	return bf_rt_done(rc ? rc : cuFuncSetSharedMemConfig(f, config));
+}
+
+/* ---- names of before CUDA 4, for what a thread has shared with its process since ---- */
+
+BF_CU_API int cudaDeviceSynchronize(void);
+BF_CU_API int cudaDeviceReset(void);
+BF_CU_API int cudaDeviceGetLimit(size_t *value, int limit);
+BF_CU_API int cudaDeviceSetLimit(int limit, size_t value);
+BF_CU_API int cudaDeviceGetCacheConfig(int *config);
+BF_CU_API int cudaDeviceSetCacheConfig(int config);
+
+BF_CU_API int cudaThreadSynchronize(void)
+{
+	return cudaDeviceSynchronize();
+}
+
+BF_CU_API int cudaThreadExit(void)
+{
+	return cudaDeviceReset();
+}
+
+BF_CU_API int cudaThreadGetLimit(size_t *value, int limit)
+{
+	return cudaDeviceGetLimit(value, limit);
+}
+
+BF_CU_API int cudaThreadSetLimit(int limit, size_t value)
+{
+	return cudaDeviceSetLimit(limit, value);
+}
+
+BF_CU_API int cudaThreadGetCacheConfig(int *config)
+{
+	return cudaDeviceGetCacheConfig(config);
+}
+
+BF_CU_API int cudaThreadSetCacheConfig(int config)
+{
+	return cudaDeviceSetCacheConfig(config);
+}
+
+/* GPUs have had doubles since 2008. */
+BF_CU_API int cudaSetDoubleForDevice(double *value)
+{
+	(void)value;
+	return 0;
+}
+
+BF_CU_API int cudaSetDoubleForHost(double *value)
+{
+	(void)value;
+	return 0;
+}
+
+BF_RT_ABSENT(cudaLaunchCooperativeKernelMultiDevice)
+BF_RT_ABSENT(cudaSignalExternalSemaphoresAsync_v2)
+BF_RT_ABSENT(cudaSignalExternalSemaphoresAsync_v2_ptsz)
+BF_RT_ABSENT(cudaWaitExternalSemaphoresAsync_v2)
+BF_RT_ABSENT(cudaWaitExternalSemaphoresAsync_v2_ptsz)
+
 /* ---- graphs ---- */
 
 BF_CU_API int cudaGraphGetEdges(CUgraph g, CUgraphNode *from, CUgraphNode *to, size_t *count)

@@ -63,6 +63,32 @@ BF_CU_API int cudaMemPrefetchAsync(const void *p, size_t size, struct bf_cu_loca
 	BF_RT_ENTERED(cuMemPrefetchAsync_v2((uintptr_t)p, size, where, flags, stream));
 }
 
+BF_CU_API int cudaMemPrefetchAsync_ptsz(const void *p, size_t size, struct bf_cu_location where, unsigned flags,
+					CUstream stream)
+{
+	return cudaMemPrefetchAsync(p, size, where, flags, stream ? stream : BF_CU_STREAM_THREAD);
+}
+
+BF_RT_BOTH(cudaMemcpyBatchAsync,
+	   (const CUdeviceptr *to, const CUdeviceptr *from, const size_t *lens, size_t count,
+	    const struct bf_cu_copy_attribute *attributes, const size_t *first, size_t kinds, CUstream s),
+	   cuMemcpyBatchAsync_v2(to, from, lens, count, attributes, first, kinds, s))
+
+BF_CU_API int cudaMemGetDefaultMemPool(CUmemoryPool *out, const struct bf_cu_location *where, int type)
+{
+	BF_RT_ENTERED(cuMemGetDefaultMemPool(out, where, type));
+}
+
+BF_CU_API int cudaMemGetMemPool(CUmemoryPool *out, const struct bf_cu_location *where, int type)
+{
+	BF_RT_ENTERED(cuMemGetMemPool(out, where, type));
+}
+
+BF_CU_API int cudaMemSetMemPool(const struct bf_cu_location *where, int type, CUmemoryPool p)
+{
+	BF_RT_ENTERED(cuMemSetMemPool(where, type, p));
+}
+
 /* ---- graphs ---- */
 
 BF_CU_API int cudaGraphGetEdges(CUgraph g, CUgraphNode *from, CUgraphNode *to, void *edges, size_t *count)

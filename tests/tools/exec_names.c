@@ -1,0 +1,240 @@
+/*
+ * Names of the driver API: older ones, those where stream 0 is the thread's own, those by version, those that are not
+ * there; and calls that came with them. It is linked with nothing; test_exec_cuda.sh runs it under `belfry exec --gpu`.
+ * What it found wrong first ends it with exit code 1.
+ */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEED(good, what)                                                                                               \
+	do {                                                                                                           \
+		if (!(good)) {                                                                                         \
+			printf("FAILED line %d: %s\n", __LINE__, what);                                                \
+			exit(1);                                                                                       \
+		}                                                                                                      \
+	} while (0)
+
+enum { INVALID_VALUE = 1, UNSUPPORTED = 801, CAPTURE_UNSUPPORTED = 900, PER_THREAD = 2 };
+
+static void *driver, *runtime;
+
+/* Into a pointer to a function, of whatever kind. */
+static void get(void *from, const char *name, void *to)
+{
+	void *at = dlsym(from, name);
+
+	NEED(at, name);
+	memcpy(to, &at, sizeof(at));
+}
+
+static int (*entry)(const char *, void **, int, uint64_t, int *);
+
+static void *named(const char *name, int version, uint64_t flags, int status)
+{
+	void *at = NULL;
+	int is = -1;
+
+	entry(name, &at, version, flags, &is);
+	NEED(is == status && !at == (status != 0), name);
+	return at;
+}
+
+static void look_up(void)
+{
+	static const struct {
+		const char *name, *symbol;
+		int version, flags;
+	} wanted[] = {
+		{ "cuLaunchKernel", "cuLaunchKernel", 12000, 0 },
+		{ "cuLaunchKernel", "cuLaunchKernel_ptsz", 12000, PER_THREAD },
+		{ "cuMemcpyDtoH", "cuMemcpyDtoH_v2_ptds", 13000, PER_THREAD },
+		{ "cuMemAlloc", "cuMemAlloc_v2", 12000, PER_THREAD },
+		{ "cuMemAlloc", "cuMemAlloc", 2000, 0 },
+		{ "cuCtxCreate", "cuCtxCreate_v3", 12000, 0 },
+		{ "cuCtxGetDevice", "cuCtxGetDevice", 12090, 0 },
+		{ "cuCtxGetDevice", "cuCtxGetDevice_v2", 13000, 0 },
+		{ "cuStreamWriteValue32", "cuStreamWriteValue32", 9000, 0 },
+		{ "cuStreamWriteValue32", "cuStreamWriteValue32_ptsz", 9000, PER_THREAD },
+		{ "cuStreamGetCaptureInfo", "cuStreamGetCaptureInfo_v2_ptsz", 12020, PER_THREAD },
+		{ "cuMemcpyBatchAsync", "cuMemcpyBatchAsync", 12080, 0 },
+		{ "cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2_ptsz", 13000, PER_THREAD },
+		{ "cuTexObjectCreate", "cuTexObjectCreate", 12000, 0 },
+	};
+
+	get(driver, "cuGetProcAddress_v2", &entry);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		NEED(named(wanted[i].name, wanted[i].version, (uint64_t)wanted[i].flags, 0) ==
+			 dlsym(driver, wanted[i].symbol),
+		     wanted[i].symbol);
+	named("cuNothing", 13000, 0, 1);
+	named("cuMemcpyBatchAsync", 12000, 0, 2);
+}
+
+/* *p = *p + 1, by each of its threads, one after the other in an order of their own. */
+static const char count_ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+				".visible .entry count(.param .u64 p)\n{\n	.reg .b64 %rd<2>;\n"
+				"	ld.param.u64 %rd1, [p];\n	red.global.add.u32 [%rd1], 1;\n	ret;\n}\n";
+
+static void own_stream(uint64_t at)
+{
+	int (*load)(void **, const void *), (*function)(void **, void *, const char *);
+	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+		      void **);
+	int (*fill)(uint64_t, unsigned, size_t), (*read)(void *, uint64_t, size_t), (*id)(void *, unsigned long long *);
+	int (*begin)(void *, int), (*end)(void *, void **), (*legacy_id)(void *, unsigned long long *);
+	int (*legacy_begin)(void *, int);
+	unsigned long long own, legacy;
+	void *module, *fn, *graph, *params[] = { &at };
+	unsigned value = 0;
+
+	get(driver, "cuModuleLoadData", &load);
+	get(driver, "cuModuleGetFunction", &function);
+	get(driver, "cuLaunchKernel_ptsz", &launch);
+	get(driver, "cuMemsetD32_v2_ptds", &fill);
+	get(driver, "cuMemcpyDtoH_v2_ptds", &read);
+	get(driver, "cuStreamGetId_ptsz", &id);
+	get(driver, "cuStreamGetId", &legacy_id);
+	get(driver, "cuStreamBeginCapture_v2_ptsz", &begin);
+	get(driver, "cuStreamBeginCapture_v2", &legacy_begin);
+	get(driver, "cuStreamEndCapture_ptsz", &end);
+	NEED(!id(NULL, &own) && !legacy_id(NULL, &legacy) && own != legacy, "stream 0 by both names");
+	NEED(!legacy_id((void *)2, &legacy) && own == legacy, "stream 0 is the thread's own");
+	NEED(legacy_begin(NULL, 0) == CAPTURE_UNSUPPORTED, "the legacy stream is captured");
+	NEED(!begin(NULL, 0) && !end(NULL, &graph) && graph, "the thread's own stream is not captured");
+	NEED(!load(&module, count_ptx) && !function(&fn, module, "count"), "the kernel");
+	NEED(!fill(at, 5, 1) && !launch(fn, 2, 1, 1, 33, 1, 1, 0, NULL, params, NULL), "a launch");
+	NEED(!read(&value, at, sizeof(value)) && value == 5 + 66, "what the kernel counted");
+}
+
+/* CUmemcpyAttributes: of the stream, hints, flags. */
+struct batch {
+	unsigned order, from[2], to[2], flags;
+};
+
+static void batches(uint64_t at)
+{
+	int (*batch)(uint64_t *, uint64_t *, size_t *, size_t, struct batch *, size_t *, size_t, void *);
+	int (*old)(uint64_t *, uint64_t *, size_t *, size_t, struct batch *, size_t *, size_t, size_t *, void *);
+	int (*wait)(void *);
+	unsigned values[3] = { 7, 8, 9 }, out[3] = { 0 };
+	uint64_t to[3] = { at, at + 4, (uintptr_t)out }, from[3] = { (uintptr_t)values, (uintptr_t)&values[2], at };
+	size_t sizes[3] = { 4, 4, 8 }, first[1] = { 0 }, failed = 0;
+	struct batch is = { .order = 1 };
+
+	get(driver, "cuMemcpyBatchAsync_v2", &batch);
+	get(driver, "cuMemcpyBatchAsync", &old);
+	get(driver, "cuStreamSynchronize", &wait);
+	NEED(batch(to, from, sizes, 3, &is, first, 1, NULL) == INVALID_VALUE, "a batch in the legacy stream");
+	NEED(!batch(to, from, sizes, 3, &is, first, 1, (void *)2) && !wait((void *)2), "a batch");
+	NEED(out[0] == 7 && out[1] == 9 && !out[2], "what the batch copied");
+	sizes[1] = 0;
+	NEED(old(to, from, sizes, 3, &is, first, 1, &failed, (void *)2) == INVALID_VALUE && failed == SIZE_MAX,
+	     "a batch with nothing in it");
+}
+
+static void attributes(void)
+{
+	int (*set)(void *, int, const void *), (*ask)(void *, int, void *), (*make)(void **, unsigned);
+	int (*copy)(void *, void *), (*priority)(void *, int *);
+	unsigned value[16] = { 2 }, is[16] = { 0 };
+	void *a, *b;
+	int low = -3, got = 1;
+
+	get(driver, "cuStreamSetAttribute", &set);
+	get(driver, "cuStreamGetAttribute", &ask);
+	get(driver, "cuStreamCopyAttributes", &copy);
+	get(driver, "cuStreamCreate", &make);
+	get(driver, "cuStreamGetPriority", &priority);
+	NEED(!make(&a, 0) && !make(&b, 0), "two streams");
+	NEED(!set(a, 3, value) && set(a, 4, value) == INVALID_VALUE, "attributes of a stream");
+	memcpy(value, &low, sizeof(low));
+	NEED(!set(a, 8, value) && !copy(b, a) && !ask(b, 3, is) && is[0] == 2, "attributes of another stream");
+	NEED(!priority(b, &got) && got == low, "its priority");
+}
+
+static size_t shared_of(int block)
+{
+	return (size_t)block * 100;
+}
+
+static void volumes(void)
+{
+	struct {
+		void *at;
+		size_t pitch, x, y;
+	} p = { .pitch = 16, .x = 8, .y = 3 };
+	struct {
+		size_t width, height, depth;
+	} extent = { 8, 2, 2 };
+	int (*fill)(__typeof__(p), int, __typeof__(extent)), (*allocate)(void **, size_t), (*all)(void);
+	unsigned char *bytes;
+
+	get(runtime, "cudaMemset3D_ptds", &fill);
+	get(runtime, "cudaMallocManaged", &allocate);
+	get(runtime, "cudaDeviceSynchronize", &all);
+	{
+		int (*managed)(void **, size_t, unsigned);
+
+		memcpy(&managed, &allocate, sizeof(managed));
+		NEED(!managed(&p.at, 96, 1), "managed memory");
+	}
+	bytes = p.at;
+	memset(bytes, 1, 96);
+	NEED(!fill(p, 5, extent) && !all(), "a volume");
+	for (size_t i = 0; i < 96; i++)
+		NEED(bytes[i] == (i % 16 < 8 && i / 16 % 3 < 2 ? 5 : 1), "bytes of a volume");
+}
+
+static void absent(void)
+{
+	int (*texture)(void), (*multicast)(void);
+
+	get(driver, "cuTexObjectCreate", &texture);
+	get(driver, "cuMulticastCreate", &multicast);
+	NEED(texture() == UNSUPPORTED && multicast() == UNSUPPORTED, "what is not there");
+}
+
+static void occupancy(void)
+{
+	int (*load)(void **, const void *), (*function)(void **, void *, const char *);
+	int (*best)(int *, int *, void *, size_t (*)(int), size_t, int);
+	int grid, block;
+	void *module, *fn;
+
+	get(driver, "cuModuleLoadData", &load);
+	get(driver, "cuModuleGetFunction", &function);
+	get(driver, "cuOccupancyMaxPotentialBlockSize", &best);
+	NEED(!load(&module, count_ptx) && !function(&fn, module, "count"), "the kernel");
+	NEED(!best(&grid, &block, fn, NULL, 0, 0) && block == 1024 && grid % 2 == 0, "the best block");
+	NEED(!best(&grid, &block, fn, shared_of, 0, 200) && block == 128 && grid % 16 == 0, "the best small block");
+}
+
+int main(void)
+{
+	int (*init)(unsigned), (*retain)(void **, int), (*set)(void *), (*allocate)(uint64_t *, size_t), (*all)(void);
+	void *context;
+	uint64_t at;
+
+	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+	runtime = dlopen("libcudart.so.13", RTLD_NOW);
+	NEED(driver && runtime, "the libraries");
+	get(driver, "cuInit", &init);
+	get(driver, "cuDevicePrimaryCtxRetain", &retain);
+	get(driver, "cuCtxSetCurrent", &set);
+	get(driver, "cuMemAlloc_v2", &allocate);
+	get(driver, "cuCtxSynchronize", &all);
+	NEED(!init(0) && !retain(&context, 0) && !set(context) && !allocate(&at, 4096), "a start");
+	look_up();
+	own_stream(at);
+	batches(at);
+	attributes();
+	occupancy();
+	volumes();
+	absent();
+	NEED(!all(), "the end");
+	printf("ok names\n");
+	return 0;
+}
