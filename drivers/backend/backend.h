@@ -221,6 +221,11 @@ struct bf_world_result {
 	uint64_t hash;    /* of the record stream */
 	uint64_t records;
 	char report[4096]; /* deadlock or limit: who waits for what, and where each unfinished QP stands */
+	/*
+	 * Of a simulation that is spread over threads or processes: in how many windows between two meetings something
+	 * happened, and the events of whoever had most of them, summed over windows. 0: one part alone.
+	 */
+	uint64_t windows, busiest_events;
 };
 
 /*

@@ -17,6 +17,7 @@ struct round_head {
 	uint64_t now_ps;
 	uint64_t agents;    /* not yet done */
 	uint64_t stopped;   /* its simulation was stopped, or it has failed: the error as a positive number */
+	uint64_t events;    /* that it has had in all */
 	uint64_t sent_ps[]; /* when the first message in this round matters at each rank, BF_NEVER: none goes there */
 };
 
@@ -48,6 +49,8 @@ struct bf_ranks {
 	struct bf_boot_part *parts; /* [ranks] */
 	struct bf_boot_buf *in;     /* [ranks] */
 	uint64_t *next_ps;          /* [ranks] next event of each, messages on the way included */
+	uint64_t *events;           /* [ranks] of each, up to this round */
+	uint64_t windows, busiest_events;
 	void (*hear)(void *arg, uint64_t where, uint64_t value);
 	void *hear_arg;
 };
@@ -139,6 +142,7 @@ void bf_ranks_close(struct bf_ranks *r)
 	free(r->in);
 	free(r->parts);
 	free(r->next_ps);
+	free(r->events);
 	free(r->head);
 	free(r);
 }
@@ -163,7 +167,8 @@ int bf_ranks_open(struct bf_world *m, struct bf_boot *boot, struct bf_ranks **ou
 	r->in = calloc(n, sizeof(*r->in));
 	r->parts = calloc(n, sizeof(*r->parts));
 	r->next_ps = calloc(n, sizeof(*r->next_ps));
-	good = r->head && r->out && r->in && r->parts && r->next_ps;
+	r->events = calloc(n, sizeof(*r->events));
+	good = r->head && r->out && r->in && r->parts && r->next_ps && r->events;
 	for (uint32_t i = 0; good && i < n; i++)
 		good = reserve(&r->out[i], r->head_bytes);
 	if (!good) {
@@ -237,6 +242,7 @@ struct round {
 static int hear(struct bf_ranks *r, struct round *all)
 {
 	const uint32_t n = r->boot->npes;
+	uint64_t most = 0;
 
 	*all = (struct round){ .first_ps = BF_NEVER };
 	for (uint32_t i = 0; i < n; i++)
@@ -253,11 +259,15 @@ static int hear(struct bf_ranks *r, struct round *all)
 			memcpy(&sent, (const uint8_t *)r->in[i].data + sizeof(h) + to * sizeof(sent), sizeof(sent));
 			r->next_ps[to] = sent < r->next_ps[to] ? sent : r->next_ps[to];
 		}
+		most = h.events - r->events[i] > most ? h.events - r->events[i] : most;
+		r->events[i] = h.events;
 		all->agents += h.agents;
 		all->now_ps = h.now_ps > all->now_ps ? h.now_ps : all->now_ps;
 		if (h.stopped && !all->stopped)
 			all->stopped = i + 1;
 	}
+	r->windows += most > 0;
+	r->busiest_events += most;
 	for (uint32_t i = 0; i < n; i++)
 		all->first_ps = r->next_ps[i] < all->first_ps ? r->next_ps[i] : all->first_ps;
 	return 0;
@@ -273,6 +283,7 @@ static int meet(struct bf_ranks *r, struct round *all)
 	r->head->next_ps = bf_sim_next(sim);
 	r->head->now_ps = sim->now_ps;
 	r->head->agents = bf_agents_alive(sim);
+	r->head->events = sim->events;
 	r->head->stopped = r->failed ? (uint64_t)-r->failed : sim->stopped ? ECANCELED : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		memcpy(r->out[i].data, r->head, r->head_bytes);
@@ -385,6 +396,8 @@ int bf_ranks_merge(struct bf_ranks *r, struct bf_world_result *out)
 		return bf_fail(r->m->err, rc, "the results of the ranks do not come together");
 	}
 	out->events = out->records = 0;
+	out->windows = r->windows;
+	out->busiest_events = r->busiest_events;
 	out->report[0] = '\0';
 	for (uint32_t i = 0; i < n; i++) {
 		out->events += all[i].events;

@@ -12,7 +12,7 @@
 #define PES_MAX 16u
 
 /* What a PE does wrong, in its second round. */
-enum fault { GOOD, RETURNS_ERROR, ABORTS, ENDS_EARLY, OTHER_CALL, OTHER_SIZE };
+enum fault { GOOD, RETURNS_ERROR, ABORTS, ENDS_EARLY, OTHER_CALL, OTHER_SIZE, NO_EXCHANGE };
 
 struct script {
 	enum fault fault;
@@ -119,6 +119,7 @@ static int misbehave(struct bf_boot *b, const struct script *s)
 		return gather(b, s->bytes + 1, 1);
 	case GOOD:
 	case ENDS_EARLY:
+	case NO_EXCHANGE:
 	default:
 		return 0;
 	}
@@ -132,14 +133,16 @@ static int play(struct bf_boot *b, void *arg)
 	if (s->fault == GOOD)
 		s->order[__atomic_fetch_add(&s->started, 1, __ATOMIC_RELAXED) % PES_MAX] = b->pe;
 	for (uint32_t round = 0; !rc && round < 3; round++) {
-		if (round == 1 && s->fault != GOOD && b->pe == s->guilty)
+		if (round == 1 && s->fault != GOOD && s->fault != NO_EXCHANGE && b->pe == s->guilty)
 			return misbehave(b, s);
 		rc = gather(b, s->bytes, round);
 		if (!rc)
 			rc = transpose(b, s->bytes, round);
 		if (!rc)
 			rc = b->barrier(b);
-		if (!rc && s->fault == GOOD)
+		if (!rc && s->fault == NO_EXCHANGE && round == 1 && b->pe == s->guilty)
+			rc = b->barrier(b);
+		else if (!rc && (s->fault == GOOD || s->fault == NO_EXCHANGE))
 			rc = exchange(b, s->bytes, round);
 	}
 	if (rc)
@@ -282,12 +285,12 @@ END_TEST
 START_TEST(failures_are_told_to_all)
 {
 	for (uint32_t guilty = 0; guilty < 5; guilty += 2)
-		for (enum fault f = RETURNS_ERROR; f <= OTHER_SIZE; f++) {
+		for (enum fault f = RETURNS_ERROR; f <= NO_EXCHANGE; f++) {
 			struct script s = { .fault = f, .guilty = guilty, .bytes = 24 };
 			struct bf_error err = { 0 };
 			const int rc = kinds[_i].run(5, play, &s, &err);
 			const int want = f == RETURNS_ERROR                   ? -EIO
-					 : f == OTHER_CALL || f == OTHER_SIZE ? -EPROTO
+					 : f == OTHER_CALL || f >= OTHER_SIZE ? -EPROTO
 									      : -ECONNRESET;
 
 			ck_assert_msg(rc == want, "%s, fault %d: %d, not %d: %s", kinds[_i].name, (int)f, rc, want,

@@ -151,7 +151,7 @@ wait $pid || code=$?
 [ "$(grep -c told "$work/out")" = 2 ] || fail "the signal was not passed on"
 [ -z "$(ls -A "$TMPDIR")" ] || fail "a launch that was told to end left $(ls -A "$TMPDIR")"
 
-# The same hash of each PE, the same time and the same verdict on 1, 2 and 4 processes.
+# The same hash of each PE, the same time and the same verdict on 1, 2 and 4 processes, and on 3 threads of one.
 result() {
 	grep -E '^(good|wrong|deadlock|time limit|error|simulated|PE |all PEs|  .* fired)' "$work/out" |
 		sed 's/, [0-9]* events//'
@@ -161,6 +161,10 @@ same() {
 	"$BELFRY" run "$@" --hashes >"$work/out" 2>&1 || code=$?
 	alone=$(result)
 	[ -n "$alone" ] || fail "belfry run $*: says nothing"
+	threads=0
+	"$BELFRY" run "$@" --hashes --cores 3 >"$work/out" 2>&1 || threads=$?
+	[ "$(result) $threads" = "$alone $code" ] || fail "belfry run $*: 3 threads do something else than
+$alone"
 	for n in 1 2 4; do
 		expect "$code" -n $n --grace 60s -- "$BELFRY" run "$@" --hashes
 		[ "$(result)" = "$alone" ] || {
@@ -196,7 +200,21 @@ same ibgda-amo --ordering adversarial --pes 4 --ports 2 --backup --messages 100 
 expect 0 -n 4 -- "$BELFRY" run ibgda-put --pes 4 --messages 20 --stats
 sed -n '/^statistics/,$p' "$work/out" | diff "$work/alone" - >&2 || fail "the statistics differ"
 
+"$BELFRY" run ibgda-put --pes 4 --messages 20 --stats --cores 3 | sed -n '/^statistics/,$p' |
+	diff "$work/alone" - >&2 || fail "the statistics of threads differ"
+
 # What cannot be spread is refused with the reason.
+refuses() { # TEXT ARGUMENTS...
+	text=$1
+	shift
+	code=0
+	"$BELFRY" run ibgda-put "$@" >"$work/out" 2>"$work/err" || code=$?
+	[ "$code" -eq 2 ] || fail "belfry run ibgda-put $*: exit code $code, not 2"
+	says "$text"
+}
+refuses 'cannot be spread over 3 cores' --cores 3
+refuses 'want the records of all PEs in one order' --cores 2 --lint
+refuses 'has threads of its own' --cores 2 --backend live
 expect 2 -n 2 -- "$BELFRY" run ibgda-put --pes 4 --faults 'drop skip=3'
 says 'on=NAME'
 expect 2 -n 2 -- "$BELFRY" run ibgda-put --trace "$work/t.bft"

@@ -541,6 +541,8 @@ int bf_workload_run(const void *choices, struct bf_sink *sink, void *result, str
 	int rc;
 
 	*out = (struct bf_run_result){ 0 };
+	if (w->cores > 1)
+		return bf_workload_run_on_cores(w, out, err);
 	rc = open_world(&a, sink, err);
 	if (rc == 0)
 		rc = open_host(&a, err);

@@ -209,7 +209,7 @@ static void print_hashes(const struct bf_workload *w, const struct bf_run_result
 {
 	if (w->records)
 		printf("records                    %" PRIu64, r->world.records);
-	if (w->records && !w->ranks)
+	if (w->records && !w->ranks && w->cores <= 1)
 		printf(", hash %016" PRIx64, r->world.hash);
 	if (w->records)
 		putchar('\n');
@@ -217,6 +217,17 @@ static void print_hashes(const struct bf_workload *w, const struct bf_run_result
 		printf("PE %-4" PRIu32 "                    hash %016" PRIx64 "\n", pe, r->pe_hashes[pe]);
 	if (r->pe_hashes)
 		printf("all PEs                    hash %016" PRIx64 "\n", bf_run_pes_hash(r->pe_hashes, w->pes));
+}
+
+/* What meetings themselves cost comes on top. */
+static void print_windows(const struct bf_world_result *r)
+{
+	if (!r->windows)
+		return;
+	printf("windows                    %" PRIu64 ", %" PRIu64 " events in each, %" PRIu64
+	       " of the busiest part: at most %" PRIu64 ".%02" PRIu64 " times as fast as one\n",
+	       r->windows, r->events / r->windows, r->busiest_events / r->windows, r->events / r->busiest_events,
+	       r->events * 100 / r->busiest_events % 100);
 }
 
 static void print(const void *choices, const void *result, bool stats)
@@ -233,6 +244,7 @@ static void print(const void *choices, const void *result, bool stats)
 	if (r->messages)
 		printf(", %" PRIu64 " messages/s", bf_rate(r->messages, r->world.time_ps / BF_NS));
 	printf(", %" PRIu64 " events\n", r->world.events);
+	print_windows(&r->world);
 	if (r->device[0])
 		printf("device                     %s\n", r->device);
 	print_hashes(w, r);
@@ -266,9 +278,13 @@ static void json(struct bf_json *j, const void *choices, const void *result)
 	bf_json_u64(j, "messages_per_second", bf_rate(r->messages, r->world.time_ps / BF_NS));
 	bf_json_u64(j, "events", r->world.events);
 	bf_json_u64(j, "records", r->world.records);
+	if (r->world.windows) {
+		bf_json_u64(j, "windows", r->world.windows);
+		bf_json_u64(j, "busiest_events", r->world.busiest_events);
+	}
 	if (r->device[0])
 		bf_json_text(j, "device", r->device);
-	if (w->records && !w->ranks)
+	if (w->records && !w->ranks && w->cores <= 1)
 		bf_json_hex(j, "hash", r->world.hash);
 	json_hashes(j, w, r);
 }
@@ -279,6 +295,7 @@ static void alone(void *choices)
 	struct bf_workload *w = choices;
 
 	w->ranks = NULL;
+	w->cores = 1;
 	w->hashes = false;
 }
 
@@ -340,6 +357,28 @@ static int join_ranks(const struct bf_args *args, struct bf_workload *w, struct 
 	return compare_ranks(args, w, err);
 }
 
+/* Whether threads of this process share it. Exit code. */
+static int choose_cores(const struct bf_args *args, struct bf_workload *w)
+{
+	w->cores = (uint32_t)bf_arg_u64(args, "cores");
+	if (w->cores == 1)
+		return BF_EXIT_GOOD;
+	if (w->cores > w->pes)
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "--cores: %" PRIu32 " PEs cannot be spread over %" PRIu32 " cores", w->pes,
+				    w->cores);
+	if (w->ranks)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--cores: this is one of several processes already");
+	if (strcmp(w->backend->name, "sim") != 0)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--cores: backend %s has threads of its own",
+				    w->backend->name);
+	if (bf_arg_text(args, "trace") || bf_arg_flag(args, "lint"))
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "--cores: a trace, and rules, want the records of all PEs in one order, so one "
+				    "core, on which the PEs do the same");
+	return BF_EXIT_GOOD;
+}
+
 static int run_joined(const struct bf_args *args, const struct bf_workload *w, struct bf_run *run)
 {
 	if (bf_arg_flag(args, "lint") && w->ranks && w->ranks->npes > 1)
@@ -354,6 +393,8 @@ static int run_once(const struct bf_args *args, void *choices, struct bf_run *ru
 	/* Peers that go are told in the error that they were given. */
 	int code = join_ranks(args, w, &run->err);
 
+	if (code == BF_EXIT_GOOD)
+		code = choose_cores(args, w);
 	if (code == BF_EXIT_GOOD)
 		code = run_joined(args, w, run);
 	bf_boot_close(w->ranks);
@@ -424,6 +465,13 @@ static const struct bf_opt run_options[] = {
 	{ .name = "hashes",
 	  .kind = BF_OPT_FLAG,
 	  .help = "print a hash of each PE's records; it does not depend on how PEs are spread over processes" },
+	{ .name = "cores",
+	  .kind = BF_OPT_U64,
+	  .arg = "N",
+	  .initial = "1",
+	  .min = 1,
+	  .max = 64,
+	  .help = "threads that share the PEs, on as many processors; each PE does the same" },
 	{ .name = "boot",
 	  .kind = BF_OPT_ENUM,
 	  .arg = "auto|none|socket|mpi",

@@ -63,6 +63,7 @@ struct bf_workload {
 	/* No options of the table: the processes that share the simulation (NULL: this one), hashes of PEs are wanted.
 	 */
 	struct bf_boot *ranks;
+	uint32_t cores; /* threads of this process that share it; 0: one */
 	bool hashes;
 	bool top;    /* show what devices do while they do it; live only */
 	bool counts; /* no option of its own: somebody wants bf_result.counts */
@@ -133,6 +134,9 @@ int bf_workload_fetch_remote(const struct bf_workload *w, uint64_t from, uint64_
 			     struct bf_error *err);
 int bf_workload_add_up(const struct bf_workload *w, uint64_t *sums, uint32_t n, struct bf_error *err);
 int bf_workload_merge(const struct bf_workload *w, struct bf_run_result *r, struct bf_error *err);
+
+/* bf_workload_run() on w->cores threads, without records for anybody. */
+int bf_workload_run_on_cores(const struct bf_workload *w, struct bf_run_result *out, struct bf_error *err);
 
 /* Whether this process simulates PE `pe`. */
 bool bf_workload_has_pe(const struct bf_workload *w, uint32_t pe);

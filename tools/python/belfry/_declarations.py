@@ -78,6 +78,7 @@ struct bf_world_opts {
 };
 struct bf_world_result {
     int end; uint64_t time_ps; uint64_t events; uint64_t hash; uint64_t records; char report[4096];
+    uint64_t windows; uint64_t busiest_events;
 };
 
 /* drivers/trial/trial.h */
