@@ -9,6 +9,7 @@
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 
 #define BYTES 65536u
 #define HALF (BYTES / 2)
+#define HEAP (64u << 20)
 #define RIGHTS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 #define REGISTER 7u /* CU_MEMHOSTREGISTER_PORTABLE, _DEVICEMAP, _IOMEMORY */
 
@@ -40,6 +42,8 @@ static struct {
 		}                                                                                                      \
 	} while (0)
 
+static bool launches; /* not a stand-in that runs no kernels */
+
 /* As the CUDA runtime does: one function by dlsym(), the others by that. */
 static void load(void)
 {
@@ -60,6 +64,7 @@ static void load(void)
 		 !cuda.get("cuDevicePrimaryCtxRetain", (void **)&cuda.retain, 7000, 0, NULL) &&
 		 !cuda.get("cuCtxPushCurrent", (void **)&cuda.push, 4000, 0, NULL),
 	     "functions of the driver");
+	launches = dlsym(library, "cuLaunchKernel") != NULL;
 	/* One that is more than a stand-in wants to be started. */
 	*(void **)&start = dlsym(library, "cuInit");
 	if (start)
@@ -187,6 +192,46 @@ static void test_memory(void)
 	NEED(!ibv_dereg_mr(all), "release");
 }
 
+/* Pages of files and the like that this process has in memory, in KiB. */
+static long resident_kib(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[128];
+	long kib = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "RssShmem: %ld", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+/* A heap costs what is written of it, not what is registered: as NVSHMEM's, half a gigabyte and most of it unused. */
+static void test_heap(void)
+{
+	struct ibv_send_wr read = { .opcode = IBV_WR_RDMA_READ };
+	uint8_t bytes[4096], got[4096];
+	struct ibv_mr *mr;
+	long before;
+	uint64_t gpu;
+
+	NEED(!cuda.alloc(&gpu, HEAP), "memory of the GPU");
+	before = resident_kib();
+	mr = ibv_reg_mr(pd, (void *)(uintptr_t)gpu, HEAP, RIGHTS);
+	NEED(mr, "a heap is not registered");
+	memset(bytes, 0xa5, sizeof(bytes));
+	cuda.up(gpu, bytes, sizeof(bytes));
+	write_to(gpu, gpu + HEAP - sizeof(bytes), sizeof(bytes), mr, mr);
+	read.wr.rdma.remote_addr = gpu + HEAP - sizeof(bytes);
+	read.wr.rdma.rkey = mr->rkey;
+	run(&read, gpu + HEAP / 2 + 100, sizeof(bytes), mr->lkey);
+	cuda.down(got, gpu + HEAP / 2 + 100, sizeof(got));
+	NEED(!memcmp(got, bytes, sizeof(got)), "write and read at a heap's ends");
+	NEED(resident_kib() - before < (long)(HEAP >> 13), "a registered heap takes all of its memory");
+	NEED(!ibv_dereg_mr(mr) && !cuda.release(gpu), "release");
+}
+
 /* The same by DMA-BUF: at an offset, at an address of requests that is another one, and what is refused. */
 static void test_dmabuf(void)
 {
@@ -262,8 +307,8 @@ static void test_kernel(const struct mlx5dv_qp *dv)
 	*(void **)&load_data = dlsym(library, "cuModuleLoadData");
 	*(void **)&get = dlsym(library, "cuModuleGetFunction");
 	*(void **)&launch = dlsym(library, "cuLaunchKernel");
-	if (!load_data)
-		return; /* a stand-in that runs no kernels */
+	if (!launches)
+		return;
 	NEED(!cuda.alloc(&gpu, BYTES), "memory of the GPU");
 	cuda.up(gpu, words, 8);
 	mr = ibv_reg_mr(pd, (void *)(uintptr_t)gpu, BYTES, RIGHTS);
@@ -310,6 +355,8 @@ int main(int argc, char **argv)
 	load();
 	connect_self();
 	test_memory();
+	if (launches)
+		test_heap();
 	test_dmabuf();
 	test_nobodys();
 	test_doorbell();

@@ -116,7 +116,10 @@ static int inode(void *arg, int fd, uint64_t id[2])
 	return 0;
 }
 
-/* Brings the pages in, as pinning does. Memory of GPUs is there, as with nvidia-peermem in the kernel. */
+/*
+ * Brings the pages in, as pinning does. Memory of GPUs is there, as with nvidia-peermem in the kernel; that of GPUs of
+ * ours costs memory of this machine once it is written, which NVSHMEM's heap of half a gigabyte mostly is not.
+ */
 static int pin(void *arg, uint64_t address, uint64_t len, bool write)
 {
 	struct bf_engine *e = arg;
@@ -129,6 +132,8 @@ static int pin(void *arg, uint64_t address, uint64_t len, bool write)
 		return 0;
 	if (end < first || address + len < address)
 		return -EFAULT;
+	if (bf_engine_ptx_has(e, address, address + len))
+		return 0;
 	if (!madvise((void *)(uintptr_t)first, end - first, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ)) {
 		bf_engine_gpu_forget(e, first, end);
 		return 0;

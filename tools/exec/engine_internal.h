@@ -220,6 +220,7 @@ void bf_engine_gpu_forget(struct bf_engine *e, uint64_t first, uint64_t end);
 int bf_engine_ptx_give(struct bf_engine *e, void *at, uint64_t size, enum bf_exec_gpu_memory kind);
 int bf_engine_ptx_give_doorbell(struct bf_engine *e, void *at, uint64_t size);
 void bf_engine_ptx_take(struct bf_engine *e, void *at);
+bool bf_engine_ptx_has(struct bf_engine *e, uint64_t first, uint64_t end); /* all of it is memory of these GPUs */
 int bf_engine_ptx_load(struct bf_engine *e, uint32_t device, const struct bf_ptx_source *sources, uint32_t count,
 		       struct bf_ptx_library **out, char *why, size_t cap);
 int bf_engine_ptx_launch(struct bf_engine *e, uint32_t device, struct bf_ptx_library *lib,

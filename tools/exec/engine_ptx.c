@@ -207,6 +207,17 @@ void bf_engine_ptx_take(struct bf_engine *e, void *at)
 	bf_engine_return(e, &c);
 }
 
+bool bf_engine_ptx_has(struct bf_engine *e, uint64_t first, uint64_t end)
+{
+	const struct bf_region *r;
+
+	if (!e->ptx)
+		return false;
+	while (first < end && (r = bf_space_find(&e->ptx->space, first)) && r->kind == BF_MEM_VRAM)
+		first = r->va + r->size;
+	return first >= end;
+}
+
 /* A kernel's store to a doorbell page has arrived. The program may have given the page up meanwhile. */
 static void ring(struct bf_region *region, uint64_t offset, const void *data, uint32_t len)
 {

@@ -2,11 +2,12 @@
 # Builds NVSHMEM 3.5 from its public source for `belfry exec --gpu`: the shared CUDA runtime, PTX of compute_90, the IBGDA
 # transport, the bootstrap by unique id, and nothing that needs another library.
 #
-#	nvshmem_build.sh SOURCE DEST [without-reductions]
+#	nvshmem_build.sh SOURCE DEST [few-reductions | without-reductions]
 #
-# DEST gets include/, lib/ and device/ (objects of the device library). A minute of a core for the library without the
-# reductions that the host starts on streams, half an hour with them: their kernels are the bulk of it. Without them such
-# a call ends the program with a message. Needs nvcc 13, cmake, ninja, libmlx5's headers.
+# DEST gets include/, lib/ and device/ (objects of the device library). A few minutes of a core for the library without the
+# reductions that the host starts on streams, half an hour with them: their kernels are the bulk of it. few-reductions
+# leaves out none of the operations, but all types except int, long, float and half, and takes some minutes more. A call of
+# one that was left out ends the program with a message. Needs nvcc 13, cmake, ninja, libmlx5's headers.
 set -eu
 source=$1 dest=$(mkdir -p "$2" && cd "$2" && pwd) reductions=${3:-with-reductions}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,6 +17,16 @@ export PATH=$CUDA_HOME/bin:$PATH
 rm -rf "$dest/source"
 cp -r "$source" "$dest/source"
 sed -i 's/CUDA::cudart_static/CUDA::cudart/g' "$dest/source/src/CMakeLists.txt" "$dest/source/src/device/CMakeLists.txt"
+
+# The types are lists of two macros at the ends of these headers.
+[ "$reductions" != few-reductions ] || for name in rdxn/reduce reducescatter/reducescatter; do
+	cat >>"$dest/source/src/host/stream/coll/${name}_common.cuh" <<'C'
+#undef REPT_FOR_BITWISE_TYPES
+#define REPT_FOR_BITWISE_TYPES(FN, OP) FN(int32_t, RDXN_OPS_##OP) FN(int64_t, RDXN_OPS_##OP)
+#undef REPT_FOR_FLOATING_TYPES
+#define REPT_FOR_FLOATING_TYPES(FN, OP) FN(half, RDXN_OPS_##OP) FN(float, RDXN_OPS_##OP)
+C
+done
 
 # Toolkits from wheels have no nvml.h; NVSHMEM brings the rest itself for this version.
 mkdir -p "$dest/nvml"
@@ -69,7 +80,7 @@ echo '#include <stdio.h>
 #include <stdlib.h>
 __attribute__((visibility("hidden"))) void nvshmem_left_out(void)
 {
-	fputs("this NVSHMEM was built without reductions on streams\n", stderr);
+	fputs("this NVSHMEM was built without this reduction on streams\n", stderr);
 	abort();
 }' >left_out.c
 gcc -fPIC -c left_out.c
