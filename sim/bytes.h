@@ -47,6 +47,9 @@ BF_FN uint16_t bf_swap16(uint16_t v)
 }
 BF_FN uint32_t bf_swap32(uint32_t v)
 {
+#if defined(__CUDA_ARCH__)
+	return __byte_perm(v, 0, 0x0123); /* one PRMT; nvcc does not find it in the shifts */
+#endif
 	return (v << 24) | ((v & 0xff00u) << 8) | ((v >> 8) & 0xff00u) | (v >> 24);
 }
 BF_FN uint64_t bf_swap64(uint64_t v)

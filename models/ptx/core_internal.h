@@ -6,8 +6,9 @@
  * frame, or with BF_PTX_REF_CONST set in the function's pool of constants, whose rows have all lanes alike.
  *
  * A handler executes one instruction for the lanes of core->mask and returns the next one, or NULL to hand over to the
- * scheduler (models/ptx/warp.c). There are three for each: `full` may write garbage to lanes outside the mask (nobody
- * else lives in the frame), `masked` keeps them, `lane` has a single lane.
+ * scheduler (models/ptx/warp.c). With BF_PTX_THREADED it may have executed more of them: BF_PTX_GO(). There are three
+ * for each: `full` may write garbage to lanes outside the mask (nobody else lives in the frame), `masked` keeps them,
+ * `lane` has a single lane.
  */
 #ifndef BELFRY_MODELS_PTX_CORE_INTERNAL_H
 #define BELFRY_MODELS_PTX_CORE_INTERNAL_H
@@ -25,6 +26,15 @@ struct bf_ptx_insn;
 enum bf_ptx_kind { BF_PTX_KIND_FULL, BF_PTX_KIND_MASKED, BF_PTX_KIND_LANE, BF_PTX_KINDS };
 
 typedef const struct bf_ptx_insn *bf_ptx_handler(struct bf_ptx_core *c, const struct bf_ptx_insn *i);
+
+/* What a handler returns when it is done: the next instruction, or what that one returns. */
+#ifdef BF_PTX_THREADED
+#define BF_PTX_GO(c, i) ((i)->run[(c)->kind](c, i))
+#define BF_PTX_GO_AS(kind, c, i) ((i)->run[kind](c, i))
+#else
+#define BF_PTX_GO(c, i) (i)
+#define BF_PTX_GO_AS(kind, c, i) (i)
+#endif
 
 /* One instruction. What d to mode mean is the handler's; `stmt` and `count` are the same for all. */
 struct bf_ptx_insn {
@@ -72,7 +82,6 @@ enum bf_ptx_origin {
 
 /* An instruction of the machine's, or a load or store. */
 struct bf_ptx_access {
-	struct bf_ptx_prepared prepared;
 	uint8_t space; /* loads and stores: enum bf_ptx_space, NONE: generic */
 	uint8_t bytes; /* of an element */
 	uint8_t count; /* elements */
@@ -84,7 +93,11 @@ struct bf_ptx_access {
 	uint64_t offset;
 	uint8_t out_count, in_count; /* in_count: pieces behind the address */
 	const struct bf_ptx_piece *out, *in;
+	struct bf_ptx_prepared prepared;
 };
+
+/* `mode` of a quick load, besides bytes. */
+#define BF_PTX_QUICK_WIDE 16u
 
 /* An argument, formal or result: its pieces. */
 struct bf_ptx_value {
@@ -174,7 +187,7 @@ struct bf_ptx_group {
 struct bf_ptx_lanes {
 	bf_ptx_handler *run[BF_PTX_LANE_OPS][BF_PTX_KINDS];
 };
-extern const struct bf_ptx_lanes bf_ptx_lanes_plain, bf_ptx_lanes_avx2;
+extern const struct bf_ptx_lanes bf_ptx_lanes_plain, bf_ptx_lanes_avx2, bf_ptx_lanes_avx512;
 
 struct bf_ptx_core {
 	/* What handlers read. */
@@ -223,6 +236,15 @@ static inline uint32_t *bf_ptx_row32(const struct bf_ptx_core *c, uint32_t ref)
 static inline uint64_t *bf_ptx_row64(const struct bf_ptx_core *c, uint32_t ref)
 {
 	return __builtin_assume_aligned(bf_ptx_slot(c, ref), 64);
+}
+/* The same for a row that is written, which is no constant. */
+static inline uint32_t *bf_ptx_target32(const struct bf_ptx_core *c, uint32_t ref)
+{
+	return __builtin_assume_aligned(c->base[0] + ref, 64);
+}
+static inline uint64_t *bf_ptx_target64(const struct bf_ptx_core *c, uint32_t ref)
+{
+	return __builtin_assume_aligned(c->base[0] + ref, 64);
 }
 /* Whether all lanes of a row have one value. */
 static inline bool bf_ptx_alike32(const uint32_t *row)
@@ -283,7 +305,7 @@ static inline uint64_t bf_ptx_local_offset(const struct bf_ptx_core *c, const st
 
 static inline void bf_ptx_pred_set(const struct bf_ptx_core *c, uint32_t ref, uint32_t value)
 {
-	uint32_t *p = bf_ptx_pred(c, ref);
+	uint32_t *p = (uint32_t *)(void *)(c->base[0] + ref);
 	*p = (*p & ~c->mask) | (value & c->mask);
 }
 
@@ -293,7 +315,8 @@ enum bf_ptx_control {
 	BF_PTX_CONTROL_JUMP,   /* target */
 	BF_PTX_CONTROL_BRANCH, /* where predicate d (mode 1: its complement) holds to target, a: its loop or NONE */
 	BF_PTX_CONTROL_SKIP,   /* the same past one instruction, to a mark */
-	BF_PTX_CONTROL_GUARD,  /* the next instruction for the lanes where predicate d (mode 1: not) holds */
+	BF_PTX_CONTROL_GUARD,  /* the next instruction for the lanes where predicate d (mode 1: not) holds, then: */
+	BF_PTX_CONTROL_ALL,    /* for all lanes again */
 	BF_PTX_CONTROL_SWITCH, /* more: struct bf_ptx_switch, c: index */
 	BF_PTX_CONTROL_CALL,   /* more: struct bf_ptx_call */
 	BF_PTX_CONTROL_RET,

@@ -112,6 +112,26 @@ static void emit_guard(struct bf_ptx_decoder *d, const struct bf_ptx_operation *
 	g->target = g + 2;
 }
 
+/* A load that the quick handler takes: what it wants to know goes into the instruction. */
+static void quick_load(struct bf_ptx_decoder *d, struct bf_ptx_insn *i)
+{
+	const struct bf_ptx_access *x = i->more;
+	const struct bf_ptx_piece *to = &x->out[0];
+	const int64_t offset = (int64_t)x->offset;
+
+	if (!x->prepared.plain || (x->space != BF_PTX_SPACE_NONE && x->space != BF_PTX_GLOBAL) || x->count != 1 ||
+	    x->bytes > 8 || x->base == BF_PTX_REF_NONE || !x->base_wide || x->origin != BF_PTX_ORIGIN_NONE ||
+	    offset != (int32_t)offset || to->extend != BF_PTX_EXTEND_NONE ||
+	    (to->kind != BF_PTX_PIECE_64 && (to->kind != BF_PTX_PIECE_32 || x->bytes > 4)))
+		return;
+	memcpy(i->run, d->code->lanes->run[BF_PTX_LANE_LOAD_QUICK], sizeof(i->run));
+	i->d = to->ref;
+	i->a = x->base;
+	i->e = (uint32_t)offset;
+	i->b = 0;
+	i->mode = x->bytes | (to->kind == BF_PTX_PIECE_64 ? BF_PTX_QUICK_WIDE : 0);
+}
+
 /* `count` statements lie before the operation, `after` of them behind it. */
 static void emit_operation(struct bf_ptx_decoder *d, const struct bf_ptx_operation *o, uint32_t count, uint32_t after)
 {
@@ -130,7 +150,11 @@ static void emit_operation(struct bf_ptx_decoder *d, const struct bf_ptx_operati
 		i->imm = o->imm;
 	for (uint32_t e = o->list; e < o->list + o->list_count; e++)
 		*d->list[e].patch = ref_of(d, d->list[e].v);
-	if (o->mark || (o->guard != BF_PTX_REF_NONE && !o->simple))
+	if (!o->control && o->op == BF_PTX_LANE_LOAD)
+		quick_load(d, i);
+	if (o->guard != BF_PTX_REF_NONE && o->simple)
+		next_insn(d, BF_PTX_CONTROL_ALL, o->stmt, count);
+	else if (o->mark || o->guard != BF_PTX_REF_NONE)
 		next_insn(d, BF_PTX_CONTROL_MARK, o->stmt, after);
 }
 
@@ -244,7 +268,7 @@ static int emit_code(struct bf_ptx_decoder *d)
 {
 	struct bf_ptx_body *body = d->body;
 	uint32_t count = 0;
-	/* At most a guard, itself and a mark for each; a mark, a mark and a jump for each block. */
+	/* At most a guard, itself and what follows a guard for each; a mark, a mark and a jump for each block. */
 	const size_t most = 3 * (size_t)d->op_count + 3 * (size_t)d->order_count + 1;
 
 	body->insns = aligned_alloc(64, most * sizeof(*body->insns));
@@ -334,6 +358,9 @@ struct bf_ptx_body *bf_ptx_body_get(struct bf_ptx_code *code, const struct bf_pt
 static const struct bf_ptx_lanes *best_lanes(void)
 {
 #if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
+		return &bf_ptx_lanes_avx512;
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 		return &bf_ptx_lanes_avx2;
 #endif

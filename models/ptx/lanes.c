@@ -30,6 +30,9 @@
 #define ROW_W bf_ptx_row32
 #define ROW_H bf_ptx_row32
 #define ROW_D bf_ptx_row64
+#define TARGET_W bf_ptx_target32
+#define TARGET_H bf_ptx_target32
+#define TARGET_D bf_ptx_target64
 
 #define BF_PTX_CVT(mode, a)                                                                                            \
 	bf_ptx_cvt((enum bf_ptx_type)((mode) >> 24), (enum bf_ptx_type)((mode) >> 16 & 0xff), (mode)&0xffff, a)
@@ -61,29 +64,29 @@ static uint32_t vabsdiff4(uint32_t mode, uint32_t a, uint32_t b, uint32_t c)
 	HANDLER(name##_full)                                                                                           \
 	{                                                                                                              \
 		const uint32_t mode = i->mode;                                                                         \
-		ELEMENT_##D *d = ROW_##D(c, i->d);                                                                     \
+		ELEMENT_##D *d = TARGET_##D(c, i->d);                                                                  \
 		operands;                                                                                              \
 		VECTOR_LOOP d[l] = CALL;                                                                               \
 		(void)mode;                                                                                            \
-		return i + 1;                                                                                          \
+		return BF_PTX_GO_AS(BF_PTX_KIND_FULL, c, i + 1);                                                       \
 	}                                                                                                              \
 	HANDLER(name##_masked)                                                                                         \
 	{                                                                                                              \
 		const uint32_t mode = i->mode, m = c->mask;                                                            \
-		ELEMENT_##D *d = ROW_##D(c, i->d);                                                                     \
+		ELEMENT_##D *d = TARGET_##D(c, i->d);                                                                  \
 		operands;                                                                                              \
 		VECTOR_LOOP d[l] = KEEP(D, m, l, (ELEMENT_##D)CALL, d[l]);                                             \
 		(void)mode;                                                                                            \
-		return i + 1;                                                                                          \
+		return BF_PTX_GO_AS(BF_PTX_KIND_MASKED, c, i + 1);                                                     \
 	}                                                                                                              \
 	HANDLER(name##_lane)                                                                                           \
 	{                                                                                                              \
 		const uint32_t mode = i->mode, l = c->lane;                                                            \
-		ELEMENT_##D *d = ROW_##D(c, i->d);                                                                     \
+		ELEMENT_##D *d = TARGET_##D(c, i->d);                                                                  \
 		operands;                                                                                              \
 		d[l] = CALL;                                                                                           \
 		(void)mode;                                                                                            \
-		return i + 1;                                                                                          \
+		return BF_PTX_GO_AS(BF_PTX_KIND_LANE, c, i + 1);                                                       \
 	}
 
 #define alike_W bf_ptx_alike32
@@ -95,7 +98,7 @@ static uint32_t vabsdiff4(uint32_t mode, uint32_t a, uint32_t b, uint32_t c)
 	HANDLER(name##_full)                                                                                           \
 	{                                                                                                              \
 		const uint32_t mode = i->mode, m = c->mask;                                                            \
-		ELEMENT_##D *d = ROW_##D(c, i->d);                                                                     \
+		ELEMENT_##D *d = TARGET_##D(c, i->d);                                                                  \
 		operands;                                                                                              \
 		if (c->kind != BF_PTX_KIND_LANE && ALIKE) {                                                            \
 			ELEMENT_##D one;                                                                               \
@@ -104,11 +107,11 @@ static uint32_t vabsdiff4(uint32_t mode, uint32_t a, uint32_t b, uint32_t c)
 				one = CALL;                                                                            \
 			}                                                                                              \
 			VECTOR_LOOP d[l] = KEEP(D, m, l, one, d[l]);                                                   \
-			return i + 1;                                                                                  \
+			return BF_PTX_GO(c, i + 1);                                                                    \
 		}                                                                                                      \
 		EACH_LANE d[l] = CALL;                                                                                 \
 		(void)mode;                                                                                            \
-		return i + 1;                                                                                          \
+		return BF_PTX_GO(c, i + 1);                                                                            \
 	}
 
 #define OPERANDS_1(A) const ELEMENT_##A *pa = ROW_##A(c, i->a)
@@ -211,7 +214,7 @@ static inline const struct bf_ptx_insn *compared(struct bf_ptx_core *c, const st
 		bf_ptx_pred_set(c, i->d, held);
 	if (i->e != BF_PTX_REF_NONE)
 		bf_ptx_pred_set(c, i->e, not_held);
-	return i + 1;
+	return BF_PTX_GO(c, i + 1);
 }
 
 #define COMPARE_LANE(name, A, B, condition)                                                                            \
@@ -266,7 +269,7 @@ BF_PTX_LANES_SELECT(X)
 	HANDLER(name##_full)                                                                                           \
 	{                                                                                                              \
 		OPERANDS_3(D, D, D);                                                                                   \
-		ELEMENT_##D *d = ROW_##D(c, i->d);                                                                     \
+		ELEMENT_##D *d = TARGET_##D(c, i->d);                                                                  \
 		uint32_t *flags = bf_ptx_pred(c, i->e);                                                                \
 		const uint32_t from = i->mode & 3;                                                                     \
 		const uint32_t in = from == BF_PTX_CARRY_IN ? *flags : from == BF_PTX_CARRY_ONE ? ~0u : 0;             \
@@ -279,7 +282,7 @@ BF_PTX_LANES_SELECT(X)
 		}                                                                                                      \
 		if (i->mode & BF_PTX_CARRY_OUT)                                                                        \
 			*flags = (*flags & ~c->mask) | out;                                                            \
-		return i + 1;                                                                                          \
+		return BF_PTX_GO(c, i + 1);                                                                            \
 	}
 BF_PTX_LANES_CARRY(X)
 #undef X
@@ -298,5 +301,6 @@ const struct bf_ptx_lanes BF_PTX_LANES_TABLE = { {
 		BF_PTX_LANES_1(X) BF_PTX_LANES_2(X) BF_PTX_LANES_3(X) BF_PTX_LANES_COMPARE(X) BF_PTX_LANES_CARRY(X)
 #undef X
 		    [BF_PTX_LANE_LOAD] = { load, load, load },
+    [BF_PTX_LANE_LOAD_QUICK] = { load_quick, load_quick, load_quick },
     [BF_PTX_LANE_STORE] = { store, store, store },
 } };

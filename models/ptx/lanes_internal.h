@@ -380,6 +380,7 @@ enum bf_ptx_lane_op {
 		BF_PTX_LANES_SELECT(X) BF_PTX_LANES_CARRY(X)
 #undef X
 		    BF_PTX_LANE_LOAD,
+	BF_PTX_LANE_LOAD_QUICK, /* of what bf_ptx_lower_access() makes, those that quick_load() in decode.c takes */
 	BF_PTX_LANE_STORE,
 	BF_PTX_LANE_OPS
 };

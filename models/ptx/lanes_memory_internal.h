@@ -211,34 +211,41 @@ static inline void load_element(struct bf_ptx_core *c, const struct bf_ptx_piece
 	}
 }
 
+/* One value for all lanes of the mask. */
+static inline void fill32(struct bf_ptx_core *c, uint32_t ref, uint32_t v)
+{
+	uint32_t *d = bf_ptx_target32(c, ref);
+	const uint32_t m = c->mask;
+
+	if (c->kind == BF_PTX_KIND_LANE)
+		d[c->lane] = v;
+	else if (c->kind == BF_PTX_KIND_FULL)
+		VECTOR_LOOP d[l] = v;
+	else
+		VECTOR_LOOP d[l] = m >> l & 1 ? v : d[l];
+}
+
+static inline void fill64(struct bf_ptx_core *c, uint32_t ref, uint64_t v)
+{
+	uint64_t *d = bf_ptx_target64(c, ref);
+	const uint32_t m = c->mask;
+
+	if (c->kind == BF_PTX_KIND_LANE)
+		d[c->lane] = v;
+	else if (c->kind == BF_PTX_KIND_FULL)
+		VECTOR_LOOP d[l] = v;
+	else
+		VECTOR_LOOP d[l] = (uint64_t)m >> l & 1 ? v : d[l];
+}
+
 /* All lanes read one place. */
 static inline void load_same(struct bf_ptx_core *c, const struct bf_ptx_piece *to, uint64_t value)
 {
-	const uint32_t m = c->mask;
-
 	value = bf_ptx_extended(to->extend, value);
-	if (to->kind == BF_PTX_PIECE_32) {
-		uint32_t *d = bf_ptx_row32(c, to->ref);
-		const uint32_t v = (uint32_t)value;
-		if (c->kind == BF_PTX_KIND_LANE) {
-			d[c->lane] = v;
-			return;
-		}
-		if (c->kind == BF_PTX_KIND_FULL)
-			VECTOR_LOOP d[l] = v;
-		else
-			VECTOR_LOOP d[l] = m >> l & 1 ? v : d[l];
-	} else if (to->kind == BF_PTX_PIECE_64) {
-		uint64_t *d = bf_ptx_row64(c, to->ref);
-		if (c->kind == BF_PTX_KIND_LANE) {
-			d[c->lane] = value;
-			return;
-		}
-		if (c->kind == BF_PTX_KIND_FULL)
-			VECTOR_LOOP d[l] = value;
-		else
-			VECTOR_LOOP d[l] = (uint64_t)m >> l & 1 ? value : d[l];
-	}
+	if (to->kind == BF_PTX_PIECE_32)
+		fill32(c, to->ref, (uint32_t)value);
+	else if (to->kind == BF_PTX_PIECE_64)
+		fill64(c, to->ref, value);
 }
 
 static inline void load_plain(struct bf_ptx_core *c, const struct bf_ptx_access *x, const struct places *p)
@@ -466,6 +473,50 @@ HANDLER(load)
 	if (x->prepared.plain && load_one(c, x))
 		return i + 1;
 	return load_others(c, i);
+}
+
+/* The window of global memory that has `bytes` at an address, which the instruction remembers. NULL: none. */
+static BF_NOINLINE const struct bf_ptx_window *find_window(struct bf_ptx_core *c, const struct bf_ptx_insn *i,
+							   uint64_t address)
+{
+	struct bf_ptx_body *body = c->frame->body;
+
+	for (uint32_t k = 0; k < BF_PTX_WINDOWS; k++) {
+		const struct bf_ptx_window *win = &c->warp->global[k];
+		if (address - win->base < win->size) {
+			body->insns[i - body->insns].b = k;
+			return win;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * The usual load: one element at a register and a number, in global memory. `d` and `a`: target and base, `e`: the
+ * number, `b`: the window that had it last, `mode`: bytes, and whether the target has 64 bits.
+ */
+HANDLER(load_quick)
+{
+	const struct bf_ptx_warp *w = c->warp;
+	const uint64_t *base = bf_ptx_row64(c, i->a);
+	const uint64_t address = base[c->lane] + (uint64_t)(int64_t)(int32_t)i->e;
+	const uint32_t bytes = i->mode & 15;
+	const struct bf_ptx_window *win = &w->global[i->b];
+
+	if (BF_UNLIKELY((*w->slow & w->loads_mind) != 0) || (c->kind != BF_PTX_KIND_LANE && !bf_ptx_alike64(base)))
+		return load(c, i);
+	if (BF_UNLIKELY(address - win->base >= win->size) && (win = find_window(c, i, address)) == NULL)
+		return load(c, i);
+	const uint64_t offset = address - win->base;
+	if (BF_UNLIKELY(win->size - offset < bytes || (offset & (bytes - 1)) != 0))
+		return load(c, i);
+	*w->charge += w->load_ps;
+	const uint64_t value = bytes_at(win->host + offset, bytes);
+	if (i->mode & BF_PTX_QUICK_WIDE)
+		fill64(c, i->d, value);
+	else
+		fill32(c, i->d, (uint32_t)value);
+	return BF_PTX_GO(c, i + 1);
 }
 
 HANDLER(store)

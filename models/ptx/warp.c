@@ -257,13 +257,13 @@ static inline const struct bf_ptx_insn *go(struct bf_ptx_core *c, const struct b
 		return turn(c, i, t);
 	if (BF_UNLIKELY(t >= c->stop))
 		return bf_ptx_yield(c, t);
-	return t + 1;
+	return BF_PTX_GO(c, t + 1);
 }
 
 static const struct bf_ptx_insn *mark(struct bf_ptx_core *c, const struct bf_ptx_insn *i)
 {
 	if (BF_LIKELY(i < c->stop))
-		return i + 1;
+		return BF_PTX_GO(c, i + 1);
 	bf_ptx_account(c, i->count);
 	return bf_ptx_yield(c, i);
 }
@@ -316,21 +316,25 @@ static const struct bf_ptx_insn *guard(struct bf_ptx_core *c, const struct bf_pt
 {
 	const uint32_t all = c->mask, mask = all & (*bf_ptx_pred(c, i->d) ^ (0u - i->mode));
 
-	if (mask == all)
-		return i + 1;
 	if (mask == 0)
-		return i + 2;
-	const uint32_t kind = c->kind, lane = c->lane;
-	c->mask = mask;
-	c->lane = (uint32_t)__builtin_ctz(mask);
-	c->kind = (mask & (mask - 1)) == 0 ? BF_PTX_KIND_LANE : BF_PTX_KIND_MASKED;
-	const struct bf_ptx_insn *next = i[1].run[c->kind](c, i + 1);
-	if (BF_UNLIKELY(next == NULL))
-		return NULL;
+		return BF_PTX_GO(c, i + 3);
+	if (mask != all) {
+		c->mask = mask;
+		c->lane = (uint32_t)__builtin_ctz(mask);
+		c->kind = (mask & (mask - 1)) == 0 ? BF_PTX_KIND_LANE : BF_PTX_KIND_MASKED;
+	}
+	return BF_PTX_GO(c, i + 1);
+}
+
+/* `count` has been the whole group's all the time. */
+static const struct bf_ptx_insn *all_again(struct bf_ptx_core *c, const struct bf_ptx_insn *i)
+{
+	const uint32_t all = c->outer;
+
 	c->mask = all;
-	c->lane = lane;
-	c->kind = kind;
-	return next;
+	c->lane = (uint32_t)__builtin_ctz(all);
+	c->kind = c->count == 1 ? BF_PTX_KIND_LANE : all == c->frame->lanes ? BF_PTX_KIND_FULL : BF_PTX_KIND_MASKED;
+	return BF_PTX_GO(c, i + 1);
 }
 
 static const struct bf_ptx_insn *switched(struct bf_ptx_core *c, const struct bf_ptx_insn *i)
@@ -382,7 +386,7 @@ static const struct bf_ptx_insn *pred_op(struct bf_ptx_core *c, const struct bf_
 		bf_ptx_pred_set(c, i->d, a ^ b);
 		break;
 	}
-	return i + 1;
+	return BF_PTX_GO(c, i + 1);
 }
 
 static const struct bf_ptx_insn *active(struct bf_ptx_core *c, const struct bf_ptx_insn *i)
@@ -391,7 +395,7 @@ static const struct bf_ptx_insn *active(struct bf_ptx_core *c, const struct bf_p
 
 	for (uint32_t rest = c->mask; rest != 0; rest &= rest - 1)
 		d[__builtin_ctz(rest)] = c->mask;
-	return i + 1;
+	return BF_PTX_GO(c, i + 1);
 }
 
 bf_ptx_handler *const bf_ptx_controls[BF_PTX_CONTROLS] = {
@@ -400,6 +404,7 @@ bf_ptx_handler *const bf_ptx_controls[BF_PTX_CONTROLS] = {
 	[BF_PTX_CONTROL_BRANCH] = branch,
 	[BF_PTX_CONTROL_SKIP] = skip,
 	[BF_PTX_CONTROL_GUARD] = guard,
+	[BF_PTX_CONTROL_ALL] = all_again,
 	[BF_PTX_CONTROL_SWITCH] = switched,
 	[BF_PTX_CONTROL_CALL] = bf_ptx_do_call,
 	[BF_PTX_CONTROL_RET] = bf_ptx_do_ret,
