@@ -9,13 +9,6 @@ static const struct bf_backend *const backends[] = {
 	&bf_backend_vfio, &bf_backend_kfd,  &bf_backend_cuda, NULL,
 };
 
-const char *bf_device_kind(uint32_t i)
-{
-	static const char *const names[] = { "nic", "nvme", "sdma" };
-
-	return i < BF_ARRAY_LEN(names) ? names[i] : NULL;
-}
-
 const struct bf_backend *const *bf_backends(void)
 {
 	return backends;

@@ -23,7 +23,7 @@ struct bf_pe {
 	struct bf_nvme *ssd;              /* likewise */
 	struct bf_gpu *gpu;               /* NULL until somebody asks for its memory or its registers */
 	struct bf_region *gpu_regs;       /* what stands for those in live mode */
-	struct bf_pe_sdma *sdma;          /* its copy engine, likewise; machine_sdma.c */
+	struct bf_pe_sdma *sdma;          /* its copy engine, likewise; part_sdma.c */
 	void *model;                      /* of bf_world_opts.model */
 	uint64_t cmb_used;                /* bytes of the SSD's memory buffer that were handed out */
 	char name[16];
@@ -63,6 +63,35 @@ struct bf_world {
 	uint32_t streams; /* of PTX grids so far: grids of a run execute side by side */
 };
 
+/* What a report says of queues: bf_report_queue() adds a line, or counts one that finds no room. */
+struct bf_queue_report {
+	char *text;
+	size_t cap;
+	uint32_t left_out;
+};
+
+void bf_report_queue(struct bf_queue_report *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A kind of device that PEs may have. What fails returns a negative errno, with a text in sim->error. */
+struct bf_part {
+	uint32_t device;  /* BF_DEVICE_* */
+	const char *kind; /* what bf_device_kind() says of it */
+	/* What all PEs share, before the first and after the last; may be NULL. */
+	int (*open_shared)(struct bf_world *m, const struct bf_world_opts *opts);
+	void (*close_shared)(struct bf_world *m);
+	int (*open)(struct bf_world *m, uint32_t pe, const struct bf_world_opts *opts);
+	/* Of a PE in the process of `rank`. NULL: such a device reaches PEs of its own process only. */
+	int (*open_remote)(struct bf_world *m, uint32_t pe, uint32_t rank);
+	void (*close)(struct bf_pe *pe);
+	/* Lets devices of other PEs reach memory of PE `owner`; NULL: they do not. */
+	int (*share)(struct bf_world *m, uint32_t owner, struct bf_region *r);
+	/* Where each queue stands that has work left or has failed. */
+	void (*describe)(struct bf_world *m, const struct bf_pe *pe, struct bf_queue_report *report);
+};
+
+extern const struct bf_part bf_part_mlx5, bf_part_nvme, bf_part_sdma;
+const struct bf_part *const *bf_parts(void); /* all of them, up to NULL */
+
 /* 0 or negative errno with opts->... named in `err`; `err` is kept for later calls. Undoes itself on failure. */
 int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct bf_error *err);
 void bf_machine_close(struct bf_world *m);
@@ -70,6 +99,8 @@ void bf_machine_close(struct bf_world *m);
 /* The backend calls of the same names, the same in both. */
 int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 		     struct bf_memory *out);
+/* From the memory buffer of its NVMe controller: page by page, never given back. */
+int bf_machine_alloc_cmb(struct bf_world *m, uint32_t pe, uint64_t size, const char *name, struct bf_memory *out);
 int bf_machine_alloc_image(struct bf_world *m, uint32_t pe, const struct bf_image *image, const char *name,
 			   struct bf_memory *out);
 int bf_machine_nic_info(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_nic_info *out);
@@ -91,20 +122,12 @@ int bf_machine_sdma_destroy(struct bf_world *m, uint32_t pe, uint32_t id);
 int bf_machine_sdma_standing(struct bf_world *m, uint32_t pe, uint32_t id, struct bf_sdma_standing *out);
 int bf_machine_sdma_traps(struct bf_world *m, uint32_t pe, uint32_t event, uint64_t *out);
 
-/* A PE's copy engine: its creation with the PE and its end, and itself (NULL: it has none). */
+/* A PE's copy engine; NULL: it has none. */
 struct bf_sdma;
-int bf_machine_open_sdma(struct bf_world *m, uint32_t index, const struct bf_world_opts *world);
-void bf_machine_close_sdma(struct bf_pe *pe);
 struct bf_sdma *bf_machine_sdma_engine(const struct bf_pe *pe);
 
 /* The page with the doorbells of its queues; NULL before the first. */
 struct bf_region *bf_machine_sdma_doorbells(const struct bf_world *m, uint32_t pe);
-
-/* A copy engine reaches the memory of its peers as well (PCIe or xGMI), at the addresses that those have for it. */
-int bf_machine_share_with_sdma(struct bf_world *m, uint32_t owner, struct bf_region *r);
-
-/* Appends to the report where each of its queues stands that has work left or has stopped. */
-void bf_machine_describe_sdma(const struct bf_pe *pe, char *report, size_t cap);
 
 struct bf_sim *bf_machine_sim(struct bf_world *m);
 /* 0 when the PE is of this process; else -EINVAL or -EREMOTE, and why. */

@@ -9,7 +9,7 @@ set -eu
 shared() {
 	(cd "$1" && while read -r device own; do
 		find sim models traces drivers tools -name '*.[ch]' -exec grep -il -- "$device" {} + |
-			grep -vE -- "$own" | grep -vE '^(traces/devices/|traces/records/records\.c|tools/workloads/families\.c|tools/(checks|decodes|imports)/forms\.c|tools/replay/kinds\.c|tools/serve/devices\.c)' |
+			grep -vE -- "$own" | grep -vE '^(traces/devices/|traces/records/records\.c|tools/workloads/families\.c|drivers/backend/(parts|backend)\.c|drivers/backend/backends_internal\.h|tools/(checks|decodes|imports)/forms\.c|tools/replay/kinds\.c|tools/serve/devices\.c)' |
 			sed "s|^|$device |" || true
 	done <<-END
 		mlx5 mlx5|ibgda|verbs|rdma|exec|/hca|/ll|shmem|gin|capture|cqe

@@ -1,4 +1,4 @@
-/* The machine's copy engines: one a PE, its user queues, and the events that it signals. */
+/* A PE's copy engine: its part of the modelled machine, its user queues, and the events that it signals. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void trapped(void *arg, uint32_t id)
 	s->event[i].traps++;
 }
 
-int bf_machine_open_sdma(struct bf_world *m, uint32_t index, const struct bf_world_opts *world)
+static int open_engine(struct bf_world *m, uint32_t index, const struct bf_world_opts *world)
 {
 	struct bf_pe *pe = &m->pe[index];
 	char name[16];
@@ -61,7 +61,7 @@ int bf_machine_open_sdma(struct bf_world *m, uint32_t index, const struct bf_wor
 	return bf_sdma_create(m->sim, &opts, &pe->sdma->engine);
 }
 
-void bf_machine_close_sdma(struct bf_pe *pe)
+static void close_engine(struct bf_pe *pe)
 {
 	struct bf_pe_sdma *s = pe->sdma;
 
@@ -81,7 +81,7 @@ struct bf_sdma *bf_machine_sdma_engine(const struct bf_pe *pe)
 }
 
 /* A copy engine reaches the memory of its peers as well (PCIe or xGMI), at the addresses that those have for it. */
-int bf_machine_share_with_sdma(struct bf_world *m, uint32_t owner, struct bf_region *r)
+static int share(struct bf_world *m, uint32_t owner, struct bf_region *r)
 {
 	int rc = 0;
 
@@ -224,10 +224,10 @@ int bf_machine_sdma_traps(struct bf_world *m, uint32_t pe, uint32_t event, uint6
 	return 0;
 }
 
-void bf_machine_describe_sdma(const struct bf_pe *pe, char *report, size_t cap)
+static void describe_engine(struct bf_world *m, const struct bf_pe *pe, struct bf_queue_report *report)
 {
+	(void)m;
 	for (uint32_t i = 0; pe->sdma && i < QUEUES_MAX; i++) {
-		const size_t used = strlen(report);
 		struct bf_sdma_standing s;
 
 		if (!pe->sdma->queue[i])
@@ -235,9 +235,19 @@ void bf_machine_describe_sdma(const struct bf_pe *pe, char *report, size_t cap)
 		fill_standing(pe->sdma->queue[i], &s);
 		if (s.retired == s.doorbell && !s.stopped[0] && !s.paused)
 			continue;
-		snprintf(report + used, cap - used,
-			 "%s SDMA queue %u: doorbell %" PRIu64 ", fetched %" PRIu64 ", retired %" PRIu64 "%s%s%s%s%s\n",
-			 pe->name, i, s.doorbell, s.fetched, s.retired, s.paused ? "; paused" : "",
-			 s.waits[0] ? "; waits for " : "", s.waits, s.stopped[0] ? "; stopped: " : "", s.stopped);
+		bf_report_queue(
+		    report,
+		    "%s SDMA queue %u: doorbell %" PRIu64 ", fetched %" PRIu64 ", retired %" PRIu64 "%s%s%s%s%s\n",
+		    pe->name, i, s.doorbell, s.fetched, s.retired, s.paused ? "; paused" : "",
+		    s.waits[0] ? "; waits for " : "", s.waits, s.stopped[0] ? "; stopped: " : "", s.stopped);
 	}
 }
+
+const struct bf_part bf_part_sdma = {
+	.device = BF_DEVICE_SDMA,
+	.kind = "sdma",
+	.open = open_engine,
+	.close = close_engine,
+	.share = share,
+	.describe = describe_engine,
+};
