@@ -27,6 +27,19 @@ static const char step_ptx[] =
     "	ld.param.u32 %r2, [add];\n	ld.global.u32 %r3, [%rd1];\n"
     "	mad.lo.u32 %r4, %r3, %r1, %r2;\n	st.global.u32 [%rd1], %r4;\n	ret;\n}\n";
 
+/* *p -= 1, *total += 2, and the condition is whether *p is above 0. */
+static const char turn_ptx[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".extern .func cudaGraphSetConditional(.param .b64 h, .param .b32 v);\n"
+    ".visible .entry turn(.param .u64 handle, .param .u64 p, .param .u64 total)\n{\n"
+    "	.reg .b32 %r<4>;\n	.reg .b64 %rd<4>;\n	.reg .pred %p<2>;\n"
+    "	ld.param.u64 %rd1, [handle];\n	ld.param.u64 %rd2, [p];\n	ld.param.u64 %rd3, [total];\n"
+    "	ld.global.u32 %r1, [%rd2];\n	sub.s32 %r1, %r1, 1;\n	st.global.u32 [%rd2], %r1;\n"
+    "	red.global.add.u32 [%rd3], 2;\n	setp.gt.s32 %p1, %r1, 0;\n	selp.u32 %r2, 1, 0, %p1;\n"
+    "	{\n	.param .b64 a;\n	.param .b32 b;\n	st.param.b64 [a], %rd1;\n	st.param.b32 [b], "
+    "%r2;\n"
+    "	call.uni cudaGraphSetConditional, (a, b);\n	}\n	ret;\n}\n";
+
 struct kernel {
 	void *fn;
 	unsigned grid[3], block[3], shared;
@@ -98,6 +111,8 @@ static struct {
 	int (*give)(void *, void *, unsigned, unsigned);
 	int (*ipc_get)(void *, void *), (*ipc_open)(void **, struct handle), (*synchronize)(void *);
 	int (*wait_value)(void *, uint64_t, unsigned, unsigned), (*write_value)(void *, uint64_t, unsigned, unsigned);
+	int (*add_node)(void **, void *, void *const *, const void *, size_t, void *);
+	int (*handle)(uint64_t *, void *, void *, unsigned, unsigned), (*write)(uint64_t, const void *, size_t);
 	int (*limit)(int, size_t), (*get_limit)(size_t *, int), (*attribute)(int *, int, void *);
 } cu;
 
@@ -118,6 +133,9 @@ static void load(void)
 		{ "cuMemAlloc_v2", &cu.allocate },
 		{ "cuMemAllocAsync", &cu.allocate_async },
 		{ "cuMemFreeAsync", &cu.free_async },
+		{ "cuGraphAddNode_v2", &cu.add_node },
+		{ "cuGraphConditionalHandleCreate", &cu.handle },
+		{ "cuMemcpyHtoD_v2", &cu.write },
 		{ "cuMemcpyDtoH_v2", &cu.read },
 		{ "cuMemcpyDtoHAsync_v2", &cu.read_async },
 		{ "cuMemsetD32Async", &cu.fill },
@@ -484,6 +502,53 @@ static void test_words(void)
 	NEED(!cu.exec_gone(exec) && !cu.graph_gone(graph), "cuGraphDestroy");
 }
 
+/* CUgraphNodeParams of a condition. */
+struct condition {
+	int type, reserved[3];
+	uint64_t handle;
+	int kind;
+	unsigned size;
+	void **bodies, *context;
+	uint64_t rest[26];
+};
+
+enum { CONDITION = 13, IF = 0, WHILE = 1 };
+
+/* A loop whose body counts down, then an else. */
+static void test_conditions(void)
+{
+	struct condition loop = { .type = CONDITION, .kind = WHILE, .size = 1 };
+	struct condition choice = { .type = CONDITION, .kind = IF, .size = 2 };
+	void *module, *turn, *graph, *exec, *node, *inside;
+	uint64_t loop_word, choice_word, total = word + 4;
+	void *args[] = { &loop_word, &word, &total };
+	struct kernel k = { .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .params = args };
+	const struct fill f = { .at = total, .value = 100, .size = 4, .width = 1, .height = 1 };
+	unsigned values[2] = { 7, 0 };
+
+	NEED(!cu.load(&module, turn_ptx) && !cu.get(&turn, module, "turn"), "a kernel that sets a condition");
+	k.fn = turn;
+	NEED(!cu.graph(&graph, 0) && !cu.handle(&loop_word, graph, NULL, 1, 1) &&
+		 !cu.handle(&choice_word, graph, NULL, 0, 1),
+	     "handles of conditions");
+	loop.handle = loop_word;
+	choice.handle = choice_word;
+	NEED(!cu.add_node(&node, graph, NULL, NULL, 0, &loop), "a while");
+	NEED(cu.add_node(&inside, graph, NULL, NULL, 0, &loop) == 1, "a second node by one handle");
+	NEED(!cu.add_kernel(&inside, loop.bodies[0], NULL, 0, &k), "its body");
+	NEED(!cu.add_node(&node, graph, &node, NULL, 1, &choice), "an if behind it");
+	NEED(!cu.add_kernel(&inside, choice.bodies[0], NULL, 0, &k), "what is not run");
+	NEED(!cu.instantiate(&exec, graph, 0), "conditions");
+	NEED(!cu.write(word, values, sizeof(values)) && !cu.start(exec, one) && !cu.wait(one), "a launch");
+	NEED(value(word) == 0 && value(total) == 14, "a loop of seven");
+	NEED(!cu.add_fill(&inside, choice.bodies[1], NULL, 0, &f, NULL), "an else");
+	NEED(!cu.exec_gone(exec) && !cu.instantiate(&exec, graph, 0), "the else");
+	NEED(!cu.write(word, values, sizeof(values)) && !cu.start(exec, one) && !cu.start(exec, two) && !cu.wait(two),
+	     "two launches");
+	NEED((int)value(word) == -1 && value(total) == 100, "a loop of one, and the else");
+	NEED(!cu.exec_gone(exec) && !cu.graph_gone(graph), "the end of conditions");
+}
+
 int main(int argc, char **argv)
 {
 	void *module;
@@ -504,6 +569,7 @@ int main(int argc, char **argv)
 	test_contexts();
 	test_memory();
 	test_words();
+	test_conditions();
 	test_limits();
 	test_processes(argv[0]);
 	puts("ok graphs");

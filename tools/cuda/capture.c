@@ -350,19 +350,17 @@ static int end(struct bf_cu_stream *s, CUgraph *out)
 		rc = all_joined(c, &joined);
 	if (!rc && !joined)
 		rc = BF_CU_CAPTURE_UNJOINED;
-	*out = rc ? NULL : c->graph;
-	finish(c, !rc);
+	if (out)
+		*out = rc ? NULL : c->graph;
+	finish(c, !rc && out);
 	return rc;
 }
 
 int cuStreamEndCapture(CUstream handle, CUgraph *out)
 {
 	struct bf_cu_stream *s;
-	int rc;
+	int rc = bf_cu_enter_stream(handle, &s);
 
-	if (!out)
-		return BF_CU_INVALID_VALUE;
-	rc = bf_cu_enter_stream(handle, &s);
 	if (!rc) {
 		rc = end(s, out);
 		bf_cu_unlock();

@@ -204,6 +204,15 @@ struct bf_cu_fill_node {
 	size_t width, height;
 };
 
+/* CUDA_CONDITIONAL_NODE_PARAMS */
+struct bf_cu_condition_node {
+	uint64_t handle;
+	int type;
+	unsigned size;
+	CUgraph *graphs;
+	CUcontext context;
+};
+
 struct bf_cu_host_node {
 	bf_cu_host_fn *fn;
 	void *arg;
@@ -224,6 +233,7 @@ struct bf_cu_node_params {
 		struct bf_cu_host_node host;
 		struct bf_cu_alloc_node alloc;
 		struct bf_cu_words_node words;
+		struct bf_cu_condition_node condition;
 		CUdeviceptr freed;
 		CUgraph child;
 		CUevent event;

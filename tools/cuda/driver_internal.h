@@ -197,6 +197,7 @@ enum bf_cu_op_kind {
 	BF_CU_OP_WRITE,
 	BF_CU_OP_WAIT,
 	BF_CU_OP_FREE,
+	BF_CU_OP_CONDITION,
 	BF_CU_OP_NOTHING,
 };
 
@@ -242,6 +243,11 @@ struct bf_cu_op {
 			uint32_t bytes, flags;
 		} word;
 		uint64_t free;
+		struct {
+			struct bf_cu_condition *is;
+			uint64_t number; /* of its stream, at which what it runs is over */
+			bool runs, busy;
+		} condition;
 	};
 };
 
@@ -338,6 +344,11 @@ struct bf_cu_asked {
 /* The operation that launches a kernel, when its shape and arguments are right. Without the lock. */
 int bf_cu_kernel_op(struct bf_cu_function *f, const struct bf_cu_config *c, struct bf_cu_asked *asked, void **params,
 		    void **extra, struct bf_cu_op **out);
+
+/* ---- graph_condition.c ---- */
+
+/* Goes on with one that has begun. True: it is over. Under the lock. */
+bool bf_cu_condition_step(struct bf_cu_op *op);
 
 /* ---- graph_exec.c ---- */
 

@@ -135,6 +135,7 @@ static void free_node(struct bf_cu_node *n)
 {
 	n->magic = 0;
 	bf_cu_ops_free(n->ops);
+	bf_cu_condition_free(n->condition);
 	free(n->params);
 	free(n->from);
 	free(n);
@@ -244,6 +245,7 @@ void bf_cu_graph_free(struct bf_cu_graph *g, struct bf_cu_stream *s, uint64_t nu
 		drop_object(g->held[i].object, g->held[i].refs, keeper, s, number);
 	if (keeper)
 		keeper->dead = true;
+	bf_cu_words_drop(g);
 	free(g->held);
 	free(g->nodes);
 	free(g);
@@ -277,6 +279,12 @@ static int copy_node(struct bf_cu_graph *to, const struct bf_cu_node *n)
 	made->memory = n->memory;
 	if (made->memory)
 		made->memory->refs++;
+	if (n->condition) {
+		made->condition = bf_cu_condition_copy(n->condition, made);
+		made->ops->condition.is = made->condition;
+		if (!made->condition)
+			return BF_CU_OUT_OF_MEMORY;
+	}
 	made->child = n->child ? bf_cu_graph_copy(n->child) : NULL;
 	if (made->child)
 		made->child->parent = made;
@@ -286,7 +294,7 @@ static int copy_node(struct bf_cu_graph *to, const struct bf_cu_node *n)
 struct bf_cu_graph *bf_cu_graph_copy(const struct bf_cu_graph *g)
 {
 	struct bf_cu_graph *to = bf_cu_graph_make(g->context);
-	int rc = to ? BF_CU_OK : BF_CU_OUT_OF_MEMORY;
+	int rc = to ? bf_cu_words_share(to, g) : BF_CU_OUT_OF_MEMORY;
 
 	for (uint32_t i = 0; !rc && i < g->count; i++) {
 		g->nodes[i]->step = i;
@@ -315,6 +323,9 @@ struct bf_cu_node *bf_cu_node_copied(struct bf_cu_graph *g, const struct bf_cu_n
 			found = g->nodes[i];
 		else if (g->nodes[i]->child)
 			found = bf_cu_node_copied(g->nodes[i]->child, from);
+		else if (g->nodes[i]->condition)
+			for (uint32_t k = 0; !found && k < g->nodes[i]->condition->count; k++)
+				found = bf_cu_node_copied(g->nodes[i]->condition->bodies[k], from);
 	}
 	return found;
 }
@@ -373,7 +384,7 @@ int cuGraphClone(CUgraph *out, CUgraph g)
 		return BF_CU_INVALID_VALUE;
 	bf_cu_lock();
 	for (uint32_t i = 0; i < g->count; i++)
-		if (g->nodes[i]->memory) {
+		if (g->nodes[i]->memory || g->nodes[i]->condition) {
 			bf_cu_unlock();
 			return BF_CU_NOT_SUPPORTED; /* by CUDA, too */
 		}

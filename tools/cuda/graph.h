@@ -22,6 +22,7 @@ enum bf_cu_node_type {
 	BF_CU_NODE_ALLOCATE = 10,
 	BF_CU_NODE_FREE,
 	BF_CU_NODE_WORDS,
+	BF_CU_NODE_CONDITION,
 };
 
 /* Memory that belongs to graphs, and stays where it is while one of them is there. */
@@ -41,6 +42,25 @@ struct bf_cu_user_object {
 	void *arg;
 };
 
+/* A word of the device's memory that conditions look at. */
+struct bf_cu_condition_word {
+	CUdeviceptr at;
+	uint32_t initial;
+	bool assign;   /* each launch of its graph begins with the initial value */
+	bool used;     /* by a node: there can be one */
+	uint32_t refs; /* graphs */
+};
+
+/* What a node that decides has inside. */
+struct bf_cu_condition {
+	CUdeviceptr word;
+	int type;
+	struct bf_cu_graph **bodies;
+	uint32_t count;
+	struct bf_cu_exec **execs; /* of something instantiated; they own the bodies then */
+	struct bf_cu_stream *stream;
+};
+
 struct bf_cu_node {
 	uint32_t magic;
 	enum bf_cu_node_type type;
@@ -50,6 +70,7 @@ struct bf_cu_node {
 	void **params;        /* KERNEL: where each argument is */
 	struct bf_cu_graph *child;
 	struct bf_cu_graph_memory *memory; /* ALLOCATE, FREE */
+	struct bf_cu_condition *condition; /* CONDITION */
 	int priority;
 	bool disabled;            /* of something instantiated */
 	struct bf_cu_node **from; /* that it waits for */
@@ -68,6 +89,8 @@ struct bf_cu_graph {
 		uint32_t refs;
 	} * held;
 	uint32_t held_count, held_cap;
+	struct bf_cu_condition_word **words; /* whose handles were made for it */
+	uint32_t word_count, word_cap;
 };
 
 /* ---- graph.c ---- */
@@ -110,7 +133,25 @@ int bf_cu_graph_release(struct bf_cu_graph *g, struct bf_cu_graph_memory *m, str
 void bf_cu_graph_memory_live(struct bf_cu_graph_memory *m, bool live);
 void bf_cu_graph_memory_gone(struct bf_cu_graph_memory *m);
 
+/* ---- graph_condition.c ---- */
+
+int bf_cu_words_share(struct bf_cu_graph *to, const struct bf_cu_graph *from);
+void bf_cu_words_drop(struct bf_cu_graph *g);
+int bf_cu_words_begin(const struct bf_cu_graph *g, struct bf_cu_stream *s);
+/* A node, as cuGraphAddNode() is asked for it; its graphs inside go into `p`. */
+int bf_cu_condition_add(CUgraphNode *out, CUgraph g, const CUgraphNode *from, size_t count,
+			struct bf_cu_condition_node *p);
+/* A copy for another node. NULL: no memory. */
+struct bf_cu_condition *bf_cu_condition_copy(const struct bf_cu_condition *from, struct bf_cu_node *to);
+void bf_cu_condition_free(struct bf_cu_condition *c);
+/* Its graph is being instantiated: those inside, too. */
+int bf_cu_condition_ready(struct bf_cu_condition *c, struct bf_cu_context *context);
+
 /* ---- graph_exec.c ---- */
+
+/* What runs the graph, which it owns from now on (not when this fails). 0 or an error. */
+int bf_cu_exec_make(struct bf_cu_graph *g, unsigned long long flags, struct bf_cu_exec **out);
+void bf_cu_exec_drop(struct bf_cu_exec *e);
 
 int bf_cu_graph_launch(CUgraphExec e, struct bf_cu_stream *s);
 

@@ -162,7 +162,7 @@ static int add_graph(struct bf_cu_exec *e, struct bf_cu_graph *g, const uint32_t
 
 /* ---- life ---- */
 
-static void drop(struct bf_cu_exec *e)
+void bf_cu_exec_drop(struct bf_cu_exec *e)
 {
 	e->magic = 0;
 	for (uint32_t i = 0; i < e->count; i++)
@@ -176,7 +176,7 @@ static void drop(struct bf_cu_exec *e)
 	free(e);
 }
 
-static int instantiate(struct bf_cu_graph *g, unsigned long long flags, struct bf_cu_exec **out)
+int bf_cu_exec_make(struct bf_cu_graph *g, unsigned long long flags, struct bf_cu_exec **out)
 {
 	struct bf_cu_exec *e = calloc(1, sizeof(*e));
 	int rc;
@@ -186,17 +186,46 @@ static int instantiate(struct bf_cu_graph *g, unsigned long long flags, struct b
 		return BF_CU_OUT_OF_MEMORY;
 	e->magic = EXEC_MAGIC;
 	e->flags = flags;
-	e->graph = bf_cu_graph_copy(g);
-	rc = e->graph ? add_graph(e, e->graph, NULL, 0) : BF_CU_OUT_OF_MEMORY;
+	e->graph = g;
+	rc = add_graph(e, g, NULL, 0);
+	for (uint32_t i = 0; !rc && i < e->count; i++)
+		if (e->steps[i].node->condition)
+			rc = bf_cu_condition_ready(e->steps[i].node->condition, g->context);
 	for (uint32_t i = 1; !rc && i < e->branches; i++) {
 		e->stream[i] = bf_cu_stream_make(g->context, 1, 0);
 		rc = e->stream[i] ? BF_CU_OK : BF_CU_OUT_OF_MEMORY;
 	}
-	if (rc)
-		drop(e);
-	else
+	if (rc) {
+		e->graph = NULL;
+		bf_cu_exec_drop(e);
+	} else {
 		*out = e;
+	}
 	return rc;
+}
+
+static int instantiate(struct bf_cu_graph *g, unsigned long long flags, struct bf_cu_exec **out)
+{
+	struct bf_cu_graph *copy = bf_cu_graph_copy(g);
+	int rc;
+
+	*out = NULL;
+	if (!copy)
+		return BF_CU_OUT_OF_MEMORY;
+	rc = bf_cu_exec_make(copy, flags, out);
+	if (rc)
+		bf_cu_graph_free(copy, NULL, 0);
+	return rc;
+}
+
+/* Conditions that still run hold on to what they run. */
+static void wait_for_conditions(struct bf_cu_exec *e)
+{
+	for (uint32_t i = 0; i < e->count; i++)
+		if (e->steps[i].node->condition && e->ended_in) {
+			bf_cu_wait_number(e->ended_in, e->ended);
+			return;
+		}
 }
 
 /* Flags: 1 frees at the next launch, 2 uploads, 4 is launched by kernels, 8 has priorities of nodes. */
@@ -240,7 +269,8 @@ int cuGraphExecDestroy(CUgraphExec e)
 	if (!is_exec(e))
 		return BF_CU_INVALID_VALUE;
 	bf_cu_lock();
-	drop(e);
+	wait_for_conditions(e);
+	bf_cu_exec_drop(e);
 	bf_cu_unlock();
 	return BF_CU_OK;
 }
@@ -358,6 +388,7 @@ int bf_cu_graph_launch(CUgraphExec e, struct bf_cu_stream *s)
 	/* Launches of one do not overlap; and branches begin when the stream has come so far. */
 	if (e->branches > 1 || (e->ended_in && e->ended_in != s))
 		rc = marker(s, &e->ended_in, &e->ended, 1);
+	rc = rc ? rc : bf_cu_words_begin(e->graph, s);
 	begun = s->queued;
 	for (uint32_t i = 0; !rc && i < e->count; i++)
 		rc = launch_step(e, &e->steps[i], s, begun);
@@ -426,6 +457,21 @@ int cuGraphUpload(CUgraphExec e, CUstream handle)
 
 enum { UPDATED, UPDATE_ERROR, TOPOLOGY_CHANGED, TYPE_CHANGED };
 
+static int compare(const struct bf_cu_graph *own, const struct bf_cu_graph *other, struct bf_cu_update *info);
+
+static int compare_conditions(const struct bf_cu_condition *own, const struct bf_cu_condition *other,
+			      struct bf_cu_update *info)
+{
+	if (own->type != other->type || own->count != other->count || own->word != other->word) {
+		info->result = TOPOLOGY_CHANGED;
+		return BF_CU_GRAPH_UPDATE;
+	}
+	for (uint32_t i = 0; i < own->count; i++)
+		if (compare(own->bodies[i], other->bodies[i], info))
+			return BF_CU_GRAPH_UPDATE;
+	return BF_CU_OK;
+}
+
 /* Whether two graphs have the same shape, node by node in the order in which they were made. */
 static int compare(const struct bf_cu_graph *own, const struct bf_cu_graph *other, struct bf_cu_update *info)
 {
@@ -448,6 +494,8 @@ static int compare(const struct bf_cu_graph *own, const struct bf_cu_graph *othe
 		}
 		if (a->child && compare(a->child, b->child, info))
 			return BF_CU_GRAPH_UPDATE;
+		if (a->condition && compare_conditions(a->condition, b->condition, info))
+			return BF_CU_GRAPH_UPDATE;
 	}
 	return BF_CU_OK;
 }
@@ -457,8 +505,14 @@ static int take_over(struct bf_cu_graph *own, const struct bf_cu_graph *other)
 	int rc = BF_CU_OK;
 
 	for (uint32_t i = 0; !rc && i < own->count; i++) {
-		struct bf_cu_op *ops = bf_cu_ops_copy(other->nodes[i]->ops);
+		const struct bf_cu_condition *inside = other->nodes[i]->condition;
+		struct bf_cu_op *ops;
 
+		for (uint32_t k = 0; !rc && inside && k < inside->count; k++)
+			rc = take_over(own->nodes[i]->condition->bodies[k], inside->bodies[k]);
+		if (inside)
+			continue;
+		ops = bf_cu_ops_copy(other->nodes[i]->ops);
 		if (other->nodes[i]->ops && !ops)
 			return BF_CU_OUT_OF_MEMORY;
 		rc = bf_cu_node_replace(own->nodes[i], ops);

@@ -536,8 +536,10 @@ int cuGraphAddNode_v2(CUgraphNode *out, CUgraph g, const CUgraphNode *from, cons
 		return cuGraphAddMemFreeNode(out, g, from, count, p->freed);
 	case BF_CU_NODE_WORDS:
 		return cuGraphAddBatchMemOpNode(out, g, from, count, &p->words);
+	case BF_CU_NODE_CONDITION:
+		return bf_cu_condition_add(out, g, from, count, &p->condition);
 	default:
-		return bf_cu_unsupported("cuGraphAddNode: semaphores, conditions");
+		return bf_cu_unsupported("cuGraphAddNode: semaphores");
 	}
 }
 

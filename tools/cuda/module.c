@@ -110,6 +110,25 @@ static int add_image(struct bf_cu_module *m, const void *image)
 	return add_fatbin(m, w.data);
 }
 
+/* The one function of the device's runtime that needs nothing but a store: a handle is its word's address. */
+static int add_runtime(struct bf_cu_module *m)
+{
+	static const char name[] = "cudaGraphSetConditional";
+	static const char ptx[] = ".version 7.0\n.target sm_50\n.address_size 64\n"
+				  ".visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n{\n"
+				  "	.reg .b32 %r<2>;\n	.reg .b64 %rd<2>;\n"
+				  "	ld.param.u64 %rd1, [handle];\n	ld.param.u32 %r1, [value];\n"
+				  "	st.global.u32 [%rd1], %r1;\n	ret;\n}\n";
+	char *text;
+
+	for (uint32_t i = 0; i < m->source_count; i++)
+		if (memmem(m->sources[i].text, m->sources[i].len, name, sizeof(name) - 1)) {
+			text = strdup(ptx);
+			return text ? add_source(m, text, sizeof(ptx) - 1) : BF_CU_OUT_OF_MEMORY;
+		}
+	return BF_CU_OK;
+}
+
 static int make_module(const void *image, const char *name, struct bf_cu_module **out)
 {
 	struct bf_cu_module *m = calloc(1, sizeof(*m));
@@ -119,6 +138,7 @@ static int make_module(const void *image, const char *name, struct bf_cu_module 
 		return BF_CU_OUT_OF_MEMORY;
 	m->name = strdup(name);
 	rc = m->name ? add_image(m, image) : BF_CU_OUT_OF_MEMORY;
+	rc = rc ? rc : add_runtime(m);
 	if (rc) {
 		free(m->name);
 		free(m);

@@ -310,6 +310,9 @@ static void start(struct bf_cu_op *op)
 	case BF_CU_OP_HOST:
 		hand_to_caller(op);
 		return;
+	case BF_CU_OP_CONDITION:
+		streams.unstarted++; /* somebody has to ask again */
+		return;
 	case BF_CU_OP_WAIT_EVENT:
 	case BF_CU_OP_WAIT:
 	case BF_CU_OP_NOTHING:
@@ -341,6 +344,11 @@ static bool advance_stream(struct bf_cu_stream *s)
 			free(op->after);
 			free(op);
 			moved = true;
+			continue;
+		}
+		if (op && op->kind == BF_CU_OP_CONDITION && op->state == BF_CU_OP_STARTED && bf_cu_condition_step(op)) {
+			streams.unstarted--;
+			op->state = BF_CU_OP_DONE;
 			continue;
 		}
 		while (op && op->state != BF_CU_OP_QUEUED && op->kind == BF_CU_OP_KERNEL)

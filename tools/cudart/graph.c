@@ -430,6 +430,8 @@ int bf_rt_add_node(CUgraphNode *out, CUgraph g, const CUgraphNode *from, size_t 
 	rc = rc ? rc : cuGraphAddNode(out, g, from, count, &own);
 	if (!rc && own.type == 4) /* the graph inside */
 		p->child = own.child;
+	if (!rc && own.type == 13) /* the graphs inside */
+		memcpy(p->all, own.all, sizeof(own.condition));
 	if (!rc && own.type == 10) /* where the memory is */
 		memcpy(p->all, own.all, sizeof(own.alloc));
 	return bf_rt_done(rc);
@@ -471,4 +473,11 @@ BF_CU_API int cudaDeviceSetGraphMemAttribute(int device, int attribute, const vo
 BF_CU_API int cudaDeviceGraphMemTrim(int device)
 {
 	BF_RT_ENTERED(cuDeviceGraphMemTrim(device));
+}
+
+/* ---- conditions ---- */
+
+BF_CU_API int cudaGraphConditionalHandleCreate(uint64_t *out, CUgraph g, unsigned initial, unsigned flags)
+{
+	BF_RT_ENTERED(cuGraphConditionalHandleCreate(out, g, NULL, initial, flags));
 }
