@@ -2,9 +2,10 @@
  * The queue behind bf_sim_at(): a radix wheel with exact order.
  *
  * Time is read as eleven digits of six bits. An event lies at the level of the highest digit in which its time differs
- * from `base` (the time of the last event taken out), in the slot of that digit's value; so everything at one level is
- * earlier than everything above it, and slots of one level are in order of time. The earliest event is in the lowest
- * non-empty slot of the lowest non-empty level: two bit scans. When it is taken out its time becomes the new base,
+ * from `base` (the time of an event taken out, at or before the last one), in the slot of that digit's value; so
+ * everything at one level is earlier than everything above it, and slots of one level are in order of time. The
+ * earliest event is in the lowest non-empty slot of the lowest non-empty level: two bit scans. As long as that slot is
+ * in order, its first event is taken out and the base stays. Otherwise the earliest one's time becomes the new base,
  * which only its slot-mates notice: they now share one more digit with the base and move down. An event therefore moves
  * at most ten times, in practice two or three times, however the times are distributed: nothing needs tuning to the
  * spread, nothing collapses when all times are equal, and a far-off timer that is re-armed again and again costs an
@@ -209,14 +210,14 @@ static inline struct bf_event *bf_queue_pop(struct bf_queue *q, uint64_t when)
 	if (!ev->next) {
 		bf_queue_clear_slot(q, level, digit);
 		q->base = when;
-	} else if (level == 0) {
+	} else if (slot->last != BF_NEVER) {
 		slot->head = ev->next;
 		ev->next->link = &slot->head;
-		q->base = when;
+		slot->min = ev->next->when;
 	} else {
 		ev = bf_queue_cascade(q, level, digit);
 	}
-	assert(ev->when == when && q->base == when);
+	assert(ev->when == when && q->base <= when);
 	q->next = bf_queue_ahead(q);
 	ev->when = BF_NEVER;
 	return ev;
