@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -335,10 +336,51 @@ struct bf_coro *bf_stacks_take(struct bf_stacks *s)
 	return s->count ? s->idle[--s->count] : NULL;
 }
 
+struct bf_kept_map {
+	void *p;
+	uint64_t bytes, mapped;
+};
+
+/* Of small ones most pages have been touched: writing zeros costs less than new pages. */
+#define WRITE_ZEROS_MAX (16u << 10)
+#define KEPT_BYTES_MAX (256u << 20)
+#define KEPT_MAPS_MAX 1024u
+
+void bf_stacks_keep_map(struct bf_stacks *s, void *p, uint64_t bytes, uint64_t mapped)
+{
+	if (s->map_bytes + mapped > KEPT_BYTES_MAX || s->maps == KEPT_MAPS_MAX ||
+	    BF_GROW(s->map, s->maps_room, s->maps + 1) ||
+	    (bytes > WRITE_ZEROS_MAX && madvise(p, bytes, MADV_DONTNEED))) {
+		munmap(p, mapped);
+		return;
+	}
+	if (bytes <= WRITE_ZEROS_MAX)
+		memset(p, 0, bytes);
+	s->map[s->maps++] = (struct bf_kept_map){ p, bytes, mapped };
+	s->map_bytes += mapped;
+}
+
+void *bf_stacks_take_map(struct bf_stacks *s, uint64_t bytes, uint64_t mapped)
+{
+	for (uint32_t i = s->maps; i--;) {
+		const struct bf_kept_map m = s->map[i];
+
+		if (m.bytes != bytes || m.mapped != mapped)
+			continue;
+		s->map[i] = s->map[--s->maps];
+		s->map_bytes -= mapped;
+		return m.p;
+	}
+	return NULL;
+}
+
 void bf_stacks_free(struct bf_stacks *s)
 {
 	while (s->count)
 		bf_coro_destroy(s->idle[--s->count]);
+	while (s->maps--)
+		munmap(s->map[s->maps].p, s->map[s->maps].mapped);
 	free(s->idle);
+	free(s->map);
 	*s = (struct bf_stacks){ 0 };
 }

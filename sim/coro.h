@@ -48,16 +48,27 @@ int bf_coro_finished(const struct bf_coro *co);
 
 /*
  * Coroutines that nobody needs now, for whoever needs one next: a new one costs several calls of the system. Zeroed:
- * empty. Of one thread; all of them have stacks of one size, which is the owner's affair.
+ * empty. Of one thread; all of them have stacks of one size, which is the owner's affair. From run to run the memory of
+ * regions is kept along with them, for the same reason.
  */
 struct bf_stacks {
 	struct bf_coro **idle;
 	uint32_t count, room;
+	struct bf_kept_map *map;
+	uint32_t maps, maps_room;
+	uint64_t map_bytes;
 };
 
 /* Keeps `co`, or destroys it where there is no memory. Takes one: NULL when there is none. Destroys all. */
 void bf_stacks_keep(struct bf_stacks *s, struct bf_coro *co);
 struct bf_coro *bf_stacks_take(struct bf_stacks *s);
 void bf_stacks_free(struct bf_stacks *s);
+
+/*
+ * Keeps a mapping whose first `bytes` may be written, and makes them zero, or unmaps it where enough is kept. Takes
+ * one with the same two sizes: NULL when there is none.
+ */
+void bf_stacks_keep_map(struct bf_stacks *s, void *p, uint64_t bytes, uint64_t mapped);
+void *bf_stacks_take_map(struct bf_stacks *s, uint64_t bytes, uint64_t mapped);
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "sim/agent_internal.h"
+#include "sim/coro.h"
 #include "sim/image.h"
 #include "sim/known_internal.h"
 #include "sim/notice_internal.h"
@@ -126,12 +127,30 @@ static int map_image(struct bf_region *r, const struct bf_image *image)
 	return r->bytes ? 0 : -ENOMEM;
 }
 
+/* From run to run, where somebody keeps it: memory with a guard behind it, which is no device's and no image's. */
+static bool may_be_kept(const struct bf_region *r)
+{
+	return r->space->sim->stacks && r->guarded && r->kind != BF_MEM_MMIO;
+}
+
+static uint8_t *map_new(const struct bf_region *r, int prot)
+{
+	uint8_t *p = mmap(NULL, mapped_bytes(r), r->guarded ? PROT_NONE : prot,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	if (r->guarded && prot != PROT_NONE && mprotect(p, r->size, prot)) {
+		munmap(p, mapped_bytes(r));
+		return NULL;
+	}
+	return p;
+}
+
 static int map_bytes(struct bf_region *r)
 {
 	struct bf_sim *sim = r->space->sim;
 	const bool mmio = r->kind == BF_MEM_MMIO;
-	const int prot = mmio ? PROT_NONE : PROT_READ | PROT_WRITE;
-	uint8_t *p;
 
 	r->pooled = is_pooled(r);
 	if (r->pooled) {
@@ -139,18 +158,12 @@ static int map_bytes(struct bf_region *r)
 		return r->bytes ? 0 : -ENOMEM;
 	}
 	r->guarded = sim->regions < GUARDED_REGIONS;
-	p = mmap(NULL, mapped_bytes(r), r->guarded ? PROT_NONE : prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-		 0);
-	if (p == MAP_FAILED)
-		return -ENOMEM;
-	if (r->guarded && prot != PROT_NONE && mprotect(p, r->size, prot)) {
-		munmap(p, mapped_bytes(r));
-		return -ENOMEM;
-	}
-	sim->regions++;
-	r->bytes = p;
-	r->owns_bytes = true;
-	return 0;
+	r->bytes = may_be_kept(r) ? bf_stacks_take_map(sim->stacks, r->size, mapped_bytes(r)) : NULL;
+	if (!r->bytes)
+		r->bytes = map_new(r, mmio ? PROT_NONE : PROT_READ | PROT_WRITE);
+	r->owns_bytes = r->bytes != NULL;
+	sim->regions += r->owns_bytes;
+	return r->bytes ? 0 : -ENOMEM;
 }
 
 static void unmap_bytes(struct bf_region *r)
@@ -161,7 +174,10 @@ static void unmap_bytes(struct bf_region *r)
 		bf_pool_pages_give(sim, r->bytes, r->size, r->kind == BF_MEM_MMIO);
 	if (!r->owns_bytes)
 		return;
-	munmap(r->bytes, mapped_bytes(r));
+	if (may_be_kept(r))
+		bf_stacks_keep_map(sim->stacks, r->bytes, r->size, mapped_bytes(r));
+	else
+		munmap(r->bytes, mapped_bytes(r));
 	sim->regions--;
 }
 

@@ -61,7 +61,7 @@ struct bf_sim {
 	struct bf_stats *stats;       /* NULL until the first statistic is asked for */
 	struct bf_pool *pool;         /* sim/pool.h; NULL until something is taken from it */
 	struct bf_chooser *chooser;   /* NULL: the seed answers. Not owned. */
-	struct bf_stacks *stacks;     /* sim/coro.h: stacks that earlier agents left; NULL: its own. Not owned. */
+	struct bf_stacks *stacks;     /* sim/coro.h: stacks and memory that earlier runs left; NULL: none. Not owned. */
 	struct bf_graph *graph;       /* NULL: views keep buffers */
 	uint64_t seed;
 	uint64_t events; /* fired so far */
