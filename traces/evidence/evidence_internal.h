@@ -30,8 +30,15 @@ struct bf_evidence_form {
 	struct bf_label label[BF_LABELS_MAX];
 	bool (*take)(const struct bf_line *l, struct bf_evidence *e);
 };
-extern const struct bf_evidence_form bf_evidence_forms[];
-extern const size_t bf_evidence_forms_count;
+struct bf_evidence_forms {
+	const struct bf_evidence_form *form;
+	size_t n;
+};
+extern const struct bf_evidence_forms bf_forms_nic, bf_forms_drive, bf_forms_gpu;
+/* Form `i` of all tables, in the order in which they are asked; NULL: past the last. */
+const struct bf_evidence_form *bf_evidence_form(size_t i);
+/* As `take`: the cue alone tells, and labels may be missing. */
+bool bf_take_always(const struct bf_line *l, struct bf_evidence *e);
 
 void bf_evidence_begin(struct bf_evidence *e, const char *form, enum bf_evidence_device device,
 		       enum bf_evidence_kind kind, const struct bf_line *l);

@@ -159,11 +159,13 @@ static const char *begin_of_line(const char *text, const char *at)
 /* All lines with a cue. Each cue is looked for in the whole text: most of a log says nothing, and is passed at once. */
 static int find_cues(const char *text, size_t len, struct hits *h)
 {
-	for (uint32_t f = 0; f < bf_evidence_forms_count; f++) {
-		const char *p = text;
-		const size_t n = strlen(bf_evidence_forms[f].cue);
+	const struct bf_evidence_form *form;
 
-		while ((p = memmem(p, len - (size_t)(p - text), bf_evidence_forms[f].cue, n)) != NULL) {
+	for (uint32_t f = 0; (form = bf_evidence_form(f)) != NULL; f++) {
+		const char *p = text;
+		const size_t n = strlen(form->cue);
+
+		while ((p = memmem(p, len - (size_t)(p - text), form->cue, n)) != NULL) {
 			const char *newline = memchr(p, '\n', len - (size_t)(p - text));
 
 			if (BF_GROW(h->item, h->room, h->count + 1))
@@ -192,7 +194,7 @@ static int take_line(const struct bf_line *l, const struct hit *hits, size_t n, 
 	struct bf_evidence *first = NULL, e;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!bf_evidence_form_take(&bf_evidence_forms[hits[i].form], l, &e))
+		if (!bf_evidence_form_take(bf_evidence_form(hits[i].form), l, &e))
 			continue;
 		if (first && first->device == e.device) {
 			merge(first, &e);

@@ -1,0 +1,107 @@
+/* What is printed of GPUs and their copy engines, of IOMMUs and of PCIe. */
+#include <string.h>
+
+#include "sim/bytes.h"
+#include "sim/member.h"
+#include "traces/evidence/evidence_internal.h"
+
+/* amdgpu: a ring that is none of a copy engine's. */
+static bool take_other_ring(const struct bf_line *l, struct bf_evidence *e)
+{
+	(void)e;
+	return bf_line_find(l, "ring sdma") == NULL;
+}
+
+/* amdgpu: the ring test of an engine after a reset, "ring sdma0 test failed (-110)". */
+static bool take_sdma_test(const struct bf_line *l, struct bf_evidence *e)
+{
+	(void)e;
+	return bf_line_find(l, "ring sdma|<sdma_v") != NULL;
+}
+
+static const struct bf_evidence_form forms[] = {
+	/* Linux: drivers/gpu/drm/amd/amdgpu/amdgpu_job.c */
+	{ "amdgpu's ring time-out",
+	  "ring sdma",
+	  BF_EVIDENCE_SDMA,
+	  BF_EVIDENCE_TIMEOUT,
+	  { { "signaled seq=", BF_FACT_SIGNALED, 10 }, { "emitted seq=", BF_FACT_EMITTED, 10 } },
+	  NULL },
+	{ "amdgpu's ring time-out",
+	  " timeout, signaled seq=",
+	  BF_EVIDENCE_GPU,
+	  BF_EVIDENCE_TIMEOUT,
+	  { { "signaled seq=", BF_FACT_SIGNALED, 10 }, { "emitted seq=", BF_FACT_EMITTED, 10 } },
+	  take_other_ring },
+	{ "amdgpu's test of a ring",
+	  " test failed (-",
+	  BF_EVIDENCE_SDMA,
+	  BF_EVIDENCE_TIMEOUT,
+	  { { "failed (-", BF_FACT_ERRNO, 10 } },
+	  take_sdma_test },
+	{ "amdgpu's resume of an engine",
+	  "resume of IP block <sdma",
+	  BF_EVIDENCE_SDMA,
+	  BF_EVIDENCE_TIMEOUT,
+	  { { "failed -", BF_FACT_ERRNO, 10 } },
+	  take_sdma_test },
+	/* Linux: drivers/gpu/drm/amd/amdgpu/{gmc_v*,sdma_v*}.c */
+	{ "amdgpu's page fault", "] retry page fault", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
+	{ "amdgpu's page fault",
+	  "GPU fault detected: ",
+	  BF_EVIDENCE_GPU,
+	  BF_EVIDENCE_FAULT,
+	  { { 0 } },
+	  bf_take_always },
+	{ "amdgpu's page fault", ": VM fault (", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
+	{ "the status of amdgpu's fault",
+	  "L2_PROTECTION_FAULT_STATUS:",
+	  BF_EVIDENCE_GPU,
+	  BF_EVIDENCE_FAULT,
+	  { { 0 } },
+	  bf_take_always },
+	{ "amdgpu's page fault",
+	  "] page fault (src_id",
+	  BF_EVIDENCE_GPU,
+	  BF_EVIDENCE_FAULT,
+	  { { 0 } },
+	  bf_take_always },
+	{ "amdgpu's page fault", "no-retry page fault", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
+	{ "the page of amdgpu's fault",
+	  "in page starting at address ",
+	  BF_EVIDENCE_GPU,
+	  BF_EVIDENCE_FAULT,
+	  { { "at address ", BF_FACT_ADDRESS, 0 } },
+	  NULL },
+	{ "SDMA's privileged register write",
+	  "SDMA gets an Register Write SRBM_WRITE",
+	  BF_EVIDENCE_SDMA,
+	  BF_EVIDENCE_FAULT,
+	  { { 0 } },
+	  bf_take_always },
+	/* ROCm/ROCR-Runtime */
+	{ "ROCr's memory fault",
+	  "Memory access fault by GPU",
+	  BF_EVIDENCE_GPU,
+	  BF_EVIDENCE_FAULT,
+	  { { "address ", BF_FACT_ADDRESS, 0 } },
+	  bf_take_always },
+	{ "ROCr's memory fault", "Memory Fault Error", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
+	/* NVIDIA's driver: docs.nvidia.com/deploy/xid-errors */
+	{ "an Xid", "NVRM: Xid", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { "): ", BF_FACT_XID, 10 } }, NULL },
+	/* Linux: drivers/iommu/intel/dmar.c, drivers/iommu/amd/iommu.c, drivers/pci/pcie/aer.c */
+	{ "an IOMMU's fault",
+	  "fault addr ",
+	  BF_EVIDENCE_PCIE,
+	  BF_EVIDENCE_FAULT,
+	  { { "fault addr ", BF_FACT_ADDRESS, 16 } },
+	  NULL },
+	{ "an IOMMU's fault",
+	  "IO_PAGE_FAULT",
+	  BF_EVIDENCE_PCIE,
+	  BF_EVIDENCE_FAULT,
+	  { { "address=", BF_FACT_ADDRESS, 16 } },
+	  bf_take_always },
+	{ "a PCIe error", "PCIe Bus Error:", BF_EVIDENCE_PCIE, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
+};
+const struct bf_evidence_forms bf_forms_gpu = { forms, BF_ARRAY_LEN(forms) };
