@@ -53,6 +53,7 @@ static void general(const struct bf_mlx5 *dev, uint8_t *cap)
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_EQ, 7);
 	BF_MLX5_SET(cap, BF_CAP_MAX_EQS, BF_MLX5_MAX_EQ);
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_PD, 16);
+	BF_MLX5_SET(cap, BF_CAP_FIXED_BUFFER_SIZE, 1);
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_MRW_SZ, 64);
 	BF_MLX5_SET(cap, BF_CAP_TERMINATE_MKEY, 1);
 	BF_MLX5_SET(cap, BF_CAP_LOG_MAX_MKEY, p->log_max_mkey);

@@ -413,6 +413,8 @@ bool bf_mlx5_umr(struct bf_mlx5_qp *qp, struct bf_mlx5_send *s);     /* false: t
 bool bf_mlx5_remote_invalidate(struct bf_mlx5_qp *qp, uint32_t key); /* false: that is not allowed */
 struct bf_mlx5_xlat *bf_mlx5_read_list(struct bf_mlx5 *dev, const uint8_t *list,
 				       uint32_t n); /* `n` KLMs; NULL: cannot be, or no memory */
+struct bf_mlx5_xlat *bf_mlx5_read_ksms(struct bf_mlx5 *dev, const uint8_t *list, uint32_t n,
+				       uint32_t log_size); /* the same of KSMs of 2^`log_size` bytes each */
 
 /* qp.c */
 void bf_mlx5_qp_init(struct bf_mlx5_qp *qp, struct bf_mlx5 *dev);

@@ -150,6 +150,19 @@ static uint8_t take_umem(const struct bf_mlx5_mail *m, struct bf_mlx5_mkey *k)
 	return BF_MLX5_CMD_OK;
 }
 
+/* Pieces of other keys: of their own sizes, or all of one. */
+static uint8_t take_pieces(struct bf_mlx5 *dev, struct bf_mlx5_mkey *k, const uint8_t *list, uint32_t n, bool ksm,
+			   uint32_t log_size)
+{
+	if (n > 1u << BF_MLX5_LOG_MAX_KLM)
+		return BF_MLX5_CMD_BAD_PARAM;
+	if (ksm && (!n || k->length64 || k->len > (uint64_t)n << log_size))
+		return BF_MLX5_CMD_BAD_SIZE;
+	k->klm = !ksm;
+	k->xlat = ksm ? bf_mlx5_read_ksms(dev, list, n, log_size) : bf_mlx5_read_list(dev, list, n);
+	return k->xlat ? BF_MLX5_CMD_OK : BF_MLX5_CMD_BAD_PARAM;
+}
+
 /* What follows the context: nothing, pages, or pieces of other keys. */
 static uint8_t take_translation(const struct bf_mlx5_mail *m, struct bf_mlx5_mkey *k)
 {
@@ -160,7 +173,7 @@ static uint8_t take_translation(const struct bf_mlx5_mail *m, struct bf_mlx5_mke
 
 	if ((mode | BF_MLX5_GET(mkc, BF_MKC_ACCESS_MODE_HIGH) << 2) == BF_MKC_ACCESS_MEMIC && !n)
 		return bf_mlx5_memic_key(m->dev, k);
-	if (mode > BF_MKC_ACCESS_KLM || BF_MLX5_GET(mkc, BF_MKC_ACCESS_MODE_HIGH) || BF_MLX5_GET(mkc, BF_MKC_BSF_EN))
+	if (BF_MLX5_GET(mkc, BF_MKC_ACCESS_MODE_HIGH) || BF_MLX5_GET(mkc, BF_MKC_BSF_EN))
 		return BF_MLX5_CMD_BAD_PARAM; /* signatures and other translations are not modelled */
 	if (m->dev->paging && BF_MLX5_GET(m->in, BF_CREATE_MKEY_PG_ACCESS) && mode == BF_MKC_ACCESS_MTT && !n) {
 		k->paging = bf_mlx5_paging_new();
@@ -170,13 +183,8 @@ static uint8_t take_translation(const struct bf_mlx5_mail *m, struct bf_mlx5_mke
 		return mode == BF_MKC_ACCESS_MTT ? take_umem(m, k) : BF_MLX5_CMD_BAD_PARAM;
 	if (n > (m->in_len - BF_CREATE_MKEY_XLT) / 16 && n)
 		return BF_MLX5_CMD_BAD_INP_LEN;
-	k->klm = mode == BF_MKC_ACCESS_KLM;
-	if (k->klm) {
-		if (n > 1u << BF_MLX5_LOG_MAX_KLM)
-			return BF_MLX5_CMD_BAD_PARAM;
-		k->xlat = bf_mlx5_read_list(m->dev, list, n);
-		return k->xlat ? BF_MLX5_CMD_OK : BF_MLX5_CMD_BAD_PARAM;
-	}
+	if (mode == BF_MKC_ACCESS_KLM || mode == BF_MKC_ACCESS_KSM)
+		return take_pieces(m->dev, k, list, n, mode == BF_MKC_ACCESS_KSM, log_page);
 	if (!n || mode == BF_MKC_ACCESS_PA)
 		return BF_MLX5_CMD_OK;
 	/* Entries come in pairs; whether the last one counts shows in the length. */

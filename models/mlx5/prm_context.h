@@ -289,14 +289,16 @@ enum bf_mlx5_qp_state {
 /*
  * CREATE_MKEY input: context at 0x10, translation entries behind it. Without entries (an actual size of 0) translation
  * is by address: IOVA is the address in requests. With entries an access mode of MTT has page addresses (be64, as in
- * CREATE_UMEM), KLM has struct bf_mlx5_klm. A key of KLMs without entries is one for UMR WQEs to fill. DEVX programs
+ * CREATE_UMEM), KLM has struct bf_mlx5_klm. A key of KLMs without entries is one for UMR WQEs to fill. KSM has the same
+ * entries, all of the size that the context's LOG_PAGE_SIZE says, whatever their byte counts (UCX
+ * src/uct/ib/mlx5/dv/ib_mlx5dv_md.c uct_ib_mlx5_devx_reg_ksm(); mlx5_ifc.h log_entity_size). DEVX programs
  * have the pages in a UMEM instead: its byte at the offset is the key's first (DPDK
  * drivers/common/mlx5/mlx5_devx_cmds.c mlx5_devx_cmd_mkey_create(); Linux drivers/infiniband/hw/mlx5/devx.c insists).
  */
 #define BF_CREATE_MKEY_MKC 0x10
 #define BF_CREATE_MKEY_PG_ACCESS 0x0c, 0x80000000u /* pages say whether they are there; without a list none is */
 #define BF_CREATE_MKEY_UMEM_VALID 0x0c, 0x40000000u
-#define BF_CREATE_MKEY_XLT_ACTUAL 0x60, 0xffffffffu /* octowords: two page addresses, or one KLM */
+#define BF_CREATE_MKEY_XLT_ACTUAL 0x60, 0xffffffffu /* octowords: two page addresses, or one KLM or KSM */
 #define BF_CREATE_MKEY_UMEM_ID 0x64, 0xffffffffu
 #define BF_CREATE_MKEY_UMEM_OFFSET 0x68 /* be64 */
 #define BF_CREATE_MKEY_XLT 0x110
@@ -307,6 +309,7 @@ enum bf_mlx5_qp_state {
 #define BF_MKC_ACCESS_PA 0u
 #define BF_MKC_ACCESS_MTT 1u
 #define BF_MKC_ACCESS_KLM 2u
+#define BF_MKC_ACCESS_KSM 3u
 #define BF_MKC_ACCESS_MEMIC 5u /* with its high bits */
 #define BF_MKC_UMR_EN 0x00, 0x00008000u
 #define BF_MKC_RELAXED_WRITE 0x00, 0x00040000u

@@ -74,6 +74,14 @@ static uint8_t check(const struct bf_mlx5_qp *qp, const struct bf_mlx5_mkey *k, 
 	return mask & ~(uint64_t)KNOWN_MASK ? BF_MLX5_UMR_NOT_MODELLED : BF_MLX5_UMR_OK;
 }
 
+/* A key of nobody's, for entries that name key 0: to parts of pages that means an IOVA. */
+#define NOBODYS 0xffu
+
+static uint32_t key_of(struct bf_be32 mkey)
+{
+	return bf_be32(mkey) ? bf_be32(mkey) : NOBODYS;
+}
+
 /* KLMs one behind the other; entries of zeros fill the list up. */
 static bool read_klms(struct bf_mlx5_xlat *x, const uint8_t *list, uint32_t n)
 {
@@ -87,7 +95,7 @@ static bool read_klms(struct bf_mlx5_xlat *x, const uint8_t *list, uint32_t n)
 		if (!bf_be32(klm->byte_count))
 			continue;
 		x->part[x->count++] = (struct bf_mlx5_part){
-			.at = bf_be64(klm->va), .from = from, .len = bf_be32(klm->byte_count), .key = bf_be32(klm->mkey)
+			.at = bf_be64(klm->va), .from = from, .len = bf_be32(klm->byte_count), .key = key_of(klm->mkey)
 		};
 		from += bf_be32(klm->byte_count);
 	}
@@ -111,7 +119,7 @@ static bool read_strided(struct bf_mlx5_xlat *x, const uint8_t *list, uint32_t n
 			.from = from,
 			.len = bf_be16(e->byte_count),
 			.stride = bf_be16(e->stride),
-			.key = bf_be32(e->mkey),
+			.key = key_of(e->mkey),
 		};
 		from += bf_be16(e->byte_count);
 	}
@@ -129,6 +137,25 @@ struct bf_mlx5_xlat *bf_mlx5_read_list(struct bf_mlx5 *dev, const uint8_t *list,
 		return x;
 	bf_mlx5_xlat_free(dev, x);
 	return NULL;
+}
+
+struct bf_mlx5_xlat *bf_mlx5_read_ksms(struct bf_mlx5 *dev, const uint8_t *list, uint32_t n, uint32_t log_size)
+{
+	struct bf_mlx5_xlat *x = bf_mlx5_xlat_new(dev, n);
+
+	if (!x)
+		return NULL;
+	x->rounds = 1;
+	x->round = (uint64_t)n << log_size;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct bf_mlx5_klm *ksm = (const void *)(list + i * sizeof(*ksm));
+
+		x->part[i] = (struct bf_mlx5_part){ .at = bf_be64(ksm->va),
+						    .from = (uint64_t)i << log_size,
+						    .len = 1ull << log_size,
+						    .key = key_of(ksm->mkey) };
+	}
+	return x;
 }
 
 /* The part of the WQE behind the control segment decides; its list replaces what the key had. */

@@ -43,6 +43,12 @@ run rc_v -t tag_lat -s 64
 run rc_v -t tag_bw -s 1048576
 run rc_v -t ucp_am_bw -s 4096
 run rc_v -t stream_bw -s 4096
+# Between puts it waits by a strong fence, which reads by a key of one KSM.
+run rc_v -t ucp_put_lat -s 4096
+run rc_v -t ucp_put_bw -s 65536
+run rc_v -t ucp_get -s 65536
 run rc_x -t tag_bw -s 4096
+run rc_x -t ucp_put_lat -s 4096
+run rc_x -t ucp_get -s 4096
 run ud_v -t tag_bw -s 4096
 echo 'ok exec_ucx_cuda'

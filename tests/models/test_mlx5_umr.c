@@ -395,6 +395,57 @@ START_TEST(pieces_in_a_row)
 }
 END_TEST
 
+/* A key of `n` KSMs of 4 KiB, as UCX makes it for what a peer reads to flush: entries of `b`'s region, or key 0. */
+static uint32_t key_of_ksms(uint32_t n, uint64_t len, bool nobodys, uint8_t *status)
+{
+	uint8_t in[BF_CREATE_MKEY_XLT + 3 * 16] = { 0 }, out[16] = { 0 };
+	uint8_t *mkc = in + BF_CREATE_MKEY_MKC;
+
+	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_CREATE_MKEY);
+	bf_put_be32(mkc, RW | RR | ATOMIC);
+	BF_MLX5_SET(mkc, BF_MKC_ACCESS_MODE, BF_MKC_ACCESS_KSM);
+	BF_MLX5_SET(mkc, BF_MKC_QPN, 0xffffff);
+	BF_MLX5_SET(mkc, BF_MKC_PD, b->pd);
+	BF_MLX5_SET(mkc, BF_MKC_LOG_PAGE_SIZE, 12);
+	bf_put_be64(mkc + BF_MKC_SIZE, len);
+	BF_MLX5_SET(in, BF_CREATE_MKEY_XLT_ACTUAL, n);
+	for (uint32_t i = 0; i < n; i++) /* their byte counts do not count */
+		rig_put_data(in + BF_CREATE_MKEY_XLT + 16 * i, 7, nobodys ? 0 : b->key,
+			     b->data_va + 100 + (n - 1 - i) * 8192);
+	*status = (uint8_t)rig_cmd(b, in, sizeof(in), out, sizeof(out));
+	return BF_MLX5_GET(out, BF_CMD_OUT_NUMBER) << 8;
+}
+
+START_TEST(pieces_of_one_size)
+{
+	uint8_t status;
+	uint32_t key = key_of_ksms(3, 12000, false, &status);
+
+	ck_assert_uint_eq(status, 0);
+	ck_assert_uint_eq(access_at(BF_MLX5_OP_RDMA_WRITE, 0, key, 12000), 0);
+	ck_assert_mem_eq(b->data + 100 + 2 * 8192, a->data, 4096);
+	ck_assert_mem_eq(b->data + 100 + 8192, a->data + 4096, 4096);
+	ck_assert_mem_eq(b->data + 100, a->data + 8192, 12000 - 8192);
+	ck_assert_uint_eq(access_at(BF_MLX5_OP_RDMA_WRITE, 11993, key, 8), BF_MLX5_SYND_REM_ACCESS);
+}
+END_TEST
+
+START_TEST(pieces_of_one_size_that_are_refused)
+{
+	uint8_t status;
+	uint32_t key;
+
+	key_of_ksms(3, 12289, false, &status);
+	ck_assert_uint_eq(status, BF_MLX5_CMD_BAD_SIZE);
+	key_of_ksms(0, 8, false, &status);
+	ck_assert_uint_eq(status, BF_MLX5_CMD_BAD_SIZE);
+	/* Key 0 is nobody's. */
+	key = key_of_ksms(1, 8, true, &status);
+	ck_assert_uint_eq(status, 0);
+	ck_assert_uint_eq(access_at(BF_MLX5_OP_RDMA_READ, 0, key, 8), BF_MLX5_SYND_REM_ACCESS);
+}
+END_TEST
+
 /* Three pages of `b` are a UMEM, the first two perhaps in the wrong order. */
 static uint32_t key_in_umem(bool turned, uint64_t start, uint64_t offset, uint64_t len, uint32_t *umem, uint8_t *status)
 {
@@ -544,6 +595,8 @@ int main(void)
 	tcase_add_loop_test(tc, what_umr_refuses, 0, 9);
 	tcase_add_test(tc, window_is_no_better_than_its_region);
 	tcase_add_test(tc, pieces_in_a_row);
+	tcase_add_test(tc, pieces_of_one_size);
+	tcase_add_test(tc, pieces_of_one_size_that_are_refused);
 	tcase_add_loop_test(tc, pages_in_a_umem, 0, 2);
 	tcase_add_test(tc, pieces_in_turns);
 	tcase_add_loop_test(tc, zero_based_region, 0, 2);

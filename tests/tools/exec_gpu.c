@@ -232,6 +232,43 @@ static void test_heap(void)
 	NEED(!ibv_dereg_mr(mr) && !cuda.release(gpu), "release");
 }
 
+/* What UCX 1.19 reads to know that its puts have arrived: 8 bytes at 0 of a key of one KSM, made through DEVX. */
+static void test_flush_key(void)
+{
+	struct ibv_send_wr read = { .opcode = IBV_WR_RDMA_READ };
+	struct mlx5dv_pd of = { 0 };
+	struct mlx5dv_obj obj = { .pd = { .in = pd, .out = &of } };
+	const uint64_t word = 0x1122334455667788;
+	uint32_t in[(272 + 16) / 4] = { 0 }, out[4] = { 0 };
+	struct mlx5dv_devx_obj *key;
+	struct ibv_mr *mr;
+	uint64_t gpu, got = 0;
+
+	NEED(!cuda.alloc(&gpu, BYTES), "memory of the GPU");
+	mr = ibv_reg_mr(pd, (void *)(uintptr_t)gpu, BYTES, RIGHTS);
+	NEED(mr && !mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD), "memory of the GPU is not registered");
+	in[0] = htobe32(0x200u << 16);     /* CREATE_MKEY */
+	in[4] = htobe32(3u << 8 | 0x3c00); /* KSM; all rights */
+	in[5] = htobe32(0xffffff00u);      /* for all queue pairs */
+	in[7] = htobe32(of.pdn);
+	in[11] = htobe32(8);            /* so long */
+	in[4 + 0x34 / 4] = htobe32(1);  /* one entry */
+	in[4 + 0x38 / 4] = htobe32(31); /* of 2 GiB */
+	in[0x60 / 4] = htobe32(1);
+	in[0x110 / 4 + 1] = htobe32(mr->lkey);
+	in[0x110 / 4 + 2] = htobe32((uint32_t)((gpu + 4096) >> 32));
+	in[0x110 / 4 + 3] = htobe32((uint32_t)(gpu + 4096));
+	key = mlx5dv_devx_obj_create(context, in, sizeof(in), out, sizeof(out));
+	NEED(key, "a key of a KSM");
+	cuda.up(gpu + 4096, &word, 8);
+	read.wr.rdma.remote_addr = 0;
+	read.wr.rdma.rkey = be32toh(out[2]) << 8;
+	run(&read, gpu, 8, mr->lkey);
+	cuda.down(&got, gpu, 8);
+	NEED(got == word, "read by a key of a KSM");
+	NEED(!mlx5dv_devx_obj_destroy(key) && !ibv_dereg_mr(mr) && !cuda.release(gpu), "release");
+}
+
 /* The same by DMA-BUF: at an offset, at an address of requests that is another one, and what is refused. */
 static void test_dmabuf(void)
 {
@@ -357,6 +394,7 @@ int main(int argc, char **argv)
 	test_memory();
 	if (launches)
 		test_heap();
+	test_flush_key();
 	test_dmabuf();
 	test_nobodys();
 	test_doorbell();

@@ -162,7 +162,7 @@ static void force_umem(const struct block *b)
 		BF_MLX5_SET(wq, BF_WQ_DBR_UMEM_VALID, 1);
 		break;
 	case BF_MLX5_CMD_CREATE_MKEY:
-		if (BF_MLX5_GET(in + BF_CREATE_MKEY_MKC, BF_MKC_ACCESS_MODE) != BF_MKC_ACCESS_KLM)
+		if (BF_MLX5_GET(in + BF_CREATE_MKEY_MKC, BF_MKC_ACCESS_MODE) < BF_MKC_ACCESS_KLM)
 			BF_MLX5_SET(in, BF_CREATE_MKEY_UMEM_VALID, 1);
 		break;
 	default:
