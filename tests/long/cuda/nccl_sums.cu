@@ -39,7 +39,8 @@ template <typename T, typename F> static void same(const char *what, const T *de
 	if (wrong)
 		exit(1);
 }
-template <typename T> static void all(ncclComm_t c, ncclDataType_t type, int rank, int ranks, size_t n, cudaStream_t s)
+template <typename T>
+static void all(ncclComm_t c, ncclDataType_t type, int rank, int ranks, size_t n, cudaStream_t s, bool scatter = true)
 {
 	T *in, *out;
 	std::vector<T> host = mine<T>(rank, n * ranks);
@@ -58,7 +59,7 @@ template <typename T> static void all(ncclComm_t c, ncclDataType_t type, int ran
 	NK(ncclAllGather(in, out, n, type, c, s));
 	CK(cudaStreamSynchronize(s));
 	same("all-gather", out, n * ranks, [&](size_t i) { return value<T>((int)(i / n), i % n); });
-	if (type != ncclInt) {
+	if (scatter) {
 		NK(ncclReduceScatter(in, out, n, type, ncclSum, c, s));
 		CK(cudaStreamSynchronize(s));
 		same("reduce-scatter", out, n, [&](size_t i) { return sum(rank * n + i); });
@@ -84,7 +85,7 @@ static void run(int rank, int ranks, const ncclUniqueId &id, size_t n, bool ever
 	NK(ncclCommInitRank(&c, ranks, id, rank));
 	CK(cudaStreamCreate(&s));
 	all<float>(c, ncclFloat, rank, ranks, n, s);
-	all<int>(c, ncclInt, rank, ranks, n, s);
+	all<int>(c, ncclInt, rank, ranks, n, s, every); // its sums by reduce-scatter are built with those of all types
 	if (every) {
 		all<int8_t>(c, ncclInt8, rank, ranks, n, s);
 		all<uint8_t>(c, ncclUint8, rank, ranks, n, s);
