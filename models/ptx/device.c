@@ -212,6 +212,17 @@ void bf_ptx_line_of_text(const struct bf_ptx_library *lib, const struct bf_ptx_s
 	*line = stmt ? stmt->line : 0;
 }
 
+static void fill_images(const struct bf_ptx_library *lib)
+{
+	const struct bf_ptx_program *p = lib->program;
+
+	if (lib->globals)
+		bf_ptx_image(p, BF_PTX_GLOBAL, lib->globals->va, lib->constants->va, lib->globals->bytes);
+	if (p->const_size)
+		bf_ptx_image(p, BF_PTX_CONST, lib->globals ? lib->globals->va : 0, lib->constants->va,
+			     lib->constants->bytes);
+}
+
 static int place_images(struct bf_ptx_library *lib)
 {
 	const struct bf_ptx_program *p = lib->program;
@@ -222,14 +233,17 @@ static int place_images(struct bf_ptx_library *lib)
 
 	if (!rc)
 		rc = bf_region_create(space, &constants, &lib->constants);
-	if (rc)
-		return rc;
+	if (!rc)
+		fill_images(lib);
+	return rc;
+}
+
+void bf_ptx_library_renew(struct bf_ptx_library *lib)
+{
 	if (lib->globals)
-		bf_ptx_image(p, BF_PTX_GLOBAL, lib->globals->va, lib->constants->va, lib->globals->bytes);
-	if (p->const_size)
-		bf_ptx_image(p, BF_PTX_CONST, lib->globals ? lib->globals->va : 0, lib->constants->va,
-			     lib->constants->bytes);
-	return 0;
+		memset(lib->globals->bytes, 0, lib->globals->size);
+	memset(lib->constants->bytes, 0, lib->constants->size);
+	fill_images(lib);
 }
 
 static int read_and_link(struct bf_ptx_library *lib, const struct bf_ptx_source *sources, uint32_t count)
@@ -281,6 +295,33 @@ int bf_ptx_device_load(struct bf_ptx_device *d, const struct bf_ptx_source *sour
 	lib->next = d->libraries;
 	d->libraries = lib;
 	*out = lib;
+	return 0;
+}
+
+static void forget_region(struct bf_ptx_device *d, struct bf_region *r)
+{
+	if (!r)
+		return;
+	bf_ptx_device_forget(d, r);
+	bf_region_destroy(r);
+}
+
+int bf_ptx_device_unload(struct bf_ptx_device *d, struct bf_ptx_library *lib)
+{
+	struct bf_ptx_library **link = &d->libraries;
+
+	for (const struct bf_ptx_grid *g = d->grids; g; g = g->next)
+		if (g->lib == lib)
+			return -EBUSY;
+	while (*link != lib)
+		link = &(*link)->next;
+	forget_region(d, lib->globals);
+	forget_region(d, lib->constants);
+	lib->globals = lib->constants = NULL;
+	if (bf_probe(d->sim, BF_CLASS_WHERE))
+		return 0; /* the trace knows files by where their names lie */
+	*link = lib->next;
+	library_free(lib);
 	return 0;
 }
 

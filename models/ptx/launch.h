@@ -88,6 +88,15 @@ struct bf_ptx_source {
 int bf_ptx_device_load(struct bf_ptx_device *d, const struct bf_ptx_source *sources, uint32_t count,
 		       struct bf_ptx_library **out);
 
+/*
+ * Gives up a library that no kernel runs from: its variables are nobody's memory from now on. -EBUSY: one does. While a
+ * trace names lines, their names stay until the device goes.
+ */
+int bf_ptx_device_unload(struct bf_ptx_device *d, struct bf_ptx_library *lib);
+
+/* Its variables and constants have their first values again. No kernel runs from it. */
+void bf_ptx_library_renew(struct bf_ptx_library *lib);
+
 /* The linked modules, to look into. */
 const struct bf_ptx_program *bf_ptx_library_program(const struct bf_ptx_library *lib);
 

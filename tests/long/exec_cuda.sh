@@ -44,12 +44,14 @@ same() {
 for name in vector streams groups memory graphs capture pools; do
 	compile $name "$sources/$name.cu"
 done
+compile forms "$sources/forms.cu" -lcuda
+compile faults "$sources/faults.cu"
 compile perthread -default-stream per-thread "$sources/perthread.cu" -lcuda
 compile conditions -rdc=true "$sources/conditions.cu" -lcudadevrt
 compile linked -rdc=true "$sources/linked.cu" "$sources/linked_more.cu"
 compile linked_lz4 -rdc=true --compress-mode=speed "$sources/linked.cu" "$sources/linked_more.cu"
 for ordering in sc gpu adversarial; do
-	for name in vector streams groups memory graphs capture pools linked perthread conditions; do
+	for name in vector streams groups memory graphs capture pools linked perthread conditions forms faults; do
 		same $name $name --ordering $ordering
 	done
 	same linked_lz4 linked --ordering $ordering

@@ -17,7 +17,15 @@
 		}                                                                                                      \
 	} while (0)
 
-enum { INVALID_VALUE = 1, UNSUPPORTED = 801, CAPTURE_UNSUPPORTED = 900, PER_THREAD = 2 };
+enum {
+	INVALID_VALUE = 1,
+	UNAVAILABLE = 46,
+	INVALID_HANDLE = 400,
+	LAUNCH_FAILED = 719,
+	UNSUPPORTED = 801,
+	CAPTURE_UNSUPPORTED = 900,
+	PER_THREAD = 2
+};
 
 static void *driver, *runtime;
 
@@ -212,6 +220,51 @@ static void occupancy(void)
 	NEED(!best(&grid, &block, fn, shared_of, 0, 200) && block == 128 && grid % 16 == 0, "the best small block");
 }
 
+/* A variable, and a kernel that ends the device. */
+static const char word_ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+			       ".visible .global .align 4 .b8 word[65536] = { 3 };\n"
+			       ".visible .entry end()\n{\n	trap;\n}\n";
+
+/* A module that goes takes its memory along; a reset gives first values, and none after a kernel's error. */
+static void ends(uint64_t at)
+{
+	int (*load)(void **, const void *), (*unload)(void *), (*variable)(uint64_t *, size_t *, void *, const char *);
+	int (*function)(void **, void *, const char *), (*read)(void *, uint64_t, size_t), (*all)(void);
+	int (*write)(uint64_t, const void *, size_t), (*reset)(int), (*release)(uint64_t),
+	    (*allocate)(uint64_t *, size_t);
+	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+		      void **);
+	void *module, *other, *fn;
+	uint64_t word, second;
+	unsigned value = 9;
+
+	get(driver, "cuModuleLoadData", &load);
+	get(driver, "cuModuleUnload", &unload);
+	get(driver, "cuModuleGetGlobal_v2", &variable);
+	get(driver, "cuModuleGetFunction", &function);
+	get(driver, "cuMemcpyDtoH_v2", &read);
+	get(driver, "cuMemcpyHtoD_v2", &write);
+	get(driver, "cuDevicePrimaryCtxReset_v2", &reset);
+	get(driver, "cuMemFree_v2", &release);
+	get(driver, "cuMemAlloc_v2", &allocate);
+	get(driver, "cuCtxSynchronize", &all);
+	get(driver, "cuLaunchKernel", &launch);
+	NEED(!load(&module, word_ptx) && !load(&other, word_ptx), "modules");
+	NEED(!variable(&word, NULL, module, "word") && !variable(&second, NULL, other, "word"), "variables");
+	NEED(!read(&value, word, sizeof(value)) && value == 3, "a first value");
+	NEED(!unload(module) && unload(module) == INVALID_HANDLE, "a module unloaded once, and again");
+	NEED(read(&value, word, sizeof(value)) == INVALID_VALUE, "what a module had is still there");
+	NEED(function(&fn, module, "end") == INVALID_HANDLE, "a module that is not there any more");
+	value = 7;
+	NEED(!write(second, &value, sizeof(value)) && !reset(0), "a reset");
+	NEED(!read(&value, second, sizeof(value)) && value == 3, "a first value again");
+	NEED(release(at) == INVALID_VALUE && !allocate(&at, 64), "memory of before the reset");
+	NEED(!function(&fn, other, "end") && !launch(fn, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), "the end");
+	NEED(all() == LAUNCH_FAILED && allocate(&at, 64) == LAUNCH_FAILED, "an error that stays");
+	NEED(!reset(0) && allocate(&at, 64) == UNAVAILABLE && !reset(0) && all() == UNAVAILABLE,
+	     "a device that is gone");
+}
+
 int main(void)
 {
 	int (*init)(unsigned), (*retain)(void **, int), (*set)(void *), (*allocate)(uint64_t *, size_t), (*all)(void);
@@ -235,6 +288,7 @@ int main(void)
 	volumes();
 	absent();
 	NEED(!all(), "the end");
+	ends(at);
 	printf("ok names\n");
 	return 0;
 }

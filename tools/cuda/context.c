@@ -87,17 +87,27 @@ int cuDevicePrimaryCtxRelease_v2(int device)
 	return BF_CU_OK;
 }
 
-/* A device that died stays dead: its machine cannot be made anew while others run. */
+/* After an error of a kernel no context of it can be made any more in the process, as on an H100. */
 int cuDevicePrimaryCtxReset_v2(int device)
 {
 	int rc = bf_cu_check_device(device);
+	struct bf_cu_context *c;
 
 	if (rc)
 		return rc;
 	bf_cu_lock();
-	rc = bf_cu_check(device);
-	if (!rc && bf_cu.device[device].primary)
-		rc = bf_cu_wait_all(bf_cu.device[device].primary);
+	c = bf_cu.device[device].primary;
+	if (c)
+		bf_cu_wait_all(c);
+	if (bf_cu_check(device)) {
+		bf_cu.device[device].fault = BF_CU_UNAVAILABLE;
+	} else if (c) {
+		bf_cu_streams_drop(c);
+		bf_cu_release_all(device);
+		bf_cu_modules_renew(device);
+		bf_cu_limits(&bf_cu.device[device]);
+		bf_cu.device[device].peers = 0;
+	}
 	bf_cu_unlock();
 	bf_cu_print();
 	return rc;
@@ -324,12 +334,16 @@ int cuCtxGetStreamPriorityRange(int *least, int *greatest)
 	return current ? BF_CU_OK : BF_CU_INVALID_CONTEXT;
 }
 
+#define DEPTH 3 /* of launches by kernels that wait for each other: none of compute capability 9.0 has it */
+
 int cuCtxGetLimit(size_t *value, int limit)
 {
 	if (!current)
 		return BF_CU_INVALID_CONTEXT;
 	if (!value || limit < 0 || limit > 8)
 		return BF_CU_INVALID_VALUE;
+	if (limit == DEPTH)
+		return BF_CU_UNSUPPORTED_LIMIT;
 	*value = bf_cu.device[current->device].limit[limit];
 	return BF_CU_OK;
 }
@@ -344,6 +358,8 @@ int cuCtxSetLimit(int limit, size_t value)
 		return BF_CU_INVALID_CONTEXT;
 	if (limit < 0 || limit > 8)
 		return BF_CU_INVALID_VALUE;
+	if (limit == DEPTH)
+		return BF_CU_UNSUPPORTED_LIMIT;
 	if ((limit == 0 && value > STACK_MOST) || (limit == 2 && value > bf_cu.profile->memory))
 		return BF_CU_INVALID_VALUE;
 	if (limit == 0 &&
@@ -378,7 +394,7 @@ int cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 	if (!current || !bf_cu_is_context(peer))
 		return BF_CU_INVALID_CONTEXT;
 	if (flags || peer->device == current->device)
-		return flags ? BF_CU_INVALID_VALUE : BF_CU_INVALID_DEVICE;
+		return flags ? BF_CU_INVALID_VALUE : BF_CU_PEER_UNSUPPORTED;
 	bit = 1u << peer->device;
 	bf_cu_lock();
 	if (bf_cu.device[current->device].peers & bit)

@@ -93,6 +93,19 @@ static bool is_pageable(uint64_t at)
 	return !known;
 }
 
+/* Whether the process has memory there: blocks are known, and of other memory the ends are looked at. */
+static bool is_there(uint64_t at, size_t len)
+{
+	for (int end = 0; end < 2; end++) {
+		uint8_t byte;
+		struct iovec mine = { &byte, 1 }, theirs = { (void *)(uintptr_t)(end ? at + len - 1 : at), 1 };
+
+		if (process_vm_readv(getpid(), &mine, 1, &theirs, 1, 0) < 0 && errno == EFAULT)
+			return false;
+	}
+	return true;
+}
+
 static int line(uint64_t to, uint64_t from, size_t len, CUstream stream, bool wait)
 {
 	const struct bf_cu_copy3d c = { .src_type = BF_CU_UNIFIED,
@@ -105,7 +118,7 @@ static int line(uint64_t to, uint64_t from, size_t len, CUstream stream, bool wa
 
 	if (!len)
 		return bf_cu_ready();
-	if (!to || !from)
+	if (!to || !from || (is_pageable(to) && !is_there(to, len)) || (is_pageable(from) && !is_there(from, len)))
 		return BF_CU_INVALID_VALUE;
 	return submit(&c, stream, wait);
 }

@@ -127,7 +127,7 @@ int cuDeviceGetP2PAttribute(int *value, int attribute, int from, int to)
 
 	rc = rc ? rc : bf_cu_check_device(to);
 	if (rc || from == to || !value)
-		return rc ? rc : BF_CU_INVALID_VALUE;
+		return rc ? rc : !value ? BF_CU_INVALID_VALUE : BF_CU_INVALID_DEVICE;
 	switch (attribute) {
 	case 1: /* performance rank */
 		*value = 0;

@@ -99,6 +99,18 @@ static const struct bf_exec_gpu_calls *find_machine(void)
 	return calls && calls->version == BF_EXEC_GPU_CALLS ? calls : NULL;
 }
 
+/* An H100's: 64 KiB of printf's ring for each SM. */
+void bf_cu_limits(struct bf_cu_device *d)
+{
+	d->limit[0] = 1024;
+	d->limit[1] = (size_t)bf_cu.profile->sms << 16;
+	d->limit[2] = 8u << 20;
+	d->limit[4] = 2048;
+	d->limit[5] = 64;
+	d->limit[6] = 9830400;
+	d->limit[7] = bf_cu.profile->shared_block;
+}
+
 static int start(void)
 {
 	const struct bf_exec_gpu_calls *m = find_machine();
@@ -110,15 +122,8 @@ static int start(void)
 	bf_cu.profile = m->profile();
 	bf_cu.count = m->count();
 	for (uint32_t i = 0; i < bf_cu.count; i++) {
-		struct bf_cu_device *d = &bf_cu.device[i];
-
-		d->fd = -1;
-		d->limit[0] = 1024;
-		d->limit[1] = 1u << 20;
-		d->limit[2] = 8u << 20;
-		d->limit[3] = 2;
-		d->limit[4] = 2048;
-		d->limit[5] = 64;
+		bf_cu.device[i].fd = -1;
+		bf_cu_limits(&bf_cu.device[i]);
 	}
 	__atomic_store_n(&bf_cu.machine, m, __ATOMIC_RELEASE);
 	return BF_CU_OK;

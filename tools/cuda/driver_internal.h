@@ -47,6 +47,9 @@ struct bf_cu {
 };
 extern struct bf_cu bf_cu;
 
+/* What a context begins with. */
+void bf_cu_limits(struct bf_cu_device *d);
+
 /* As ".target sm_90" has it. */
 static inline uint32_t bf_cu_arch(void)
 {
@@ -115,6 +118,11 @@ struct bf_cu_block {
 	bool given;                       /* MAPPED: to the GPUs */
 	struct bf_cu_graph_memory *graph; /* DEVICE: memory of graphs */
 	struct bf_cu_pool *pool;          /* DEVICE: that it came from */
+	struct bf_cu_advice {             /* MANAGED */
+		bool read_mostly, preferred, prefetched;
+		struct bf_cu_location place, last; /* that is preferred; of the last prefetch */
+		uint32_t accessed;                 /* by devices; bit 31: by the host */
+	} advice;
 };
 
 /* Memory of a GPU, by whatever way it came. */
@@ -128,10 +136,16 @@ struct bf_cu_block *bf_cu_block_at(uint64_t address);
 /* Memory of a device. 0 or an error. Under the lock. */
 int bf_cu_allocate(int device, uint64_t size, struct bf_cu_block **out);
 int bf_cu_release(uint64_t at);
+/* All that a device's context has, but for memory of graphs and what other processes share. */
+void bf_cu_release_all(int device);
 /* The same for who has it: memory of a graph stays the graph's. */
 int bf_cu_give_back(uint64_t at);
 /* Adds a block that is there already. */
 int bf_cu_block_add(const struct bf_cu_block *b, struct bf_cu_block **out);
+/* The file that is a device's memory; -1: there is none to be had. */
+int bf_cu_file_of(int device);
+/* A piece of the file of another process's device, mapped and given to the GPUs. 0 or an error. */
+int bf_cu_map_peer(const struct bf_cu_ipc *handle, int fd, CUdeviceptr *out);
 /* What another process has open as `fd`, as a descriptor of this one. */
 int bf_cu_ipc_open(uint32_t pid, int fd, int *out);
 void bf_cu_block_remove(struct bf_cu_block *b);
@@ -158,6 +172,7 @@ struct bf_cu_module {
 	struct bf_ptx_library *lib[BF_EXEC_GPUS_MAX];
 	struct bf_cu_function *functions;
 	char missing[512]; /* why it has no PTX; empty: it has */
+	bool gone;         /* the program has unloaded it */
 	int failed;        /* an earlier try to load it */
 };
 
@@ -179,6 +194,8 @@ struct bf_cu_function {
 	uint32_t cluster[3];
 };
 
+/* Its context is made anew: variables of what is loaded there have their first values. Under the lock. */
+void bf_cu_modules_renew(int device);
 /* The library of a module on a device, loaded if it is not. Under the lock. */
 int bf_cu_load(struct bf_cu_module *m, int device, struct bf_ptx_library **out);
 struct bf_cu_function *bf_cu_function_of(void *handle);
@@ -312,6 +329,10 @@ int bf_cu_check(int device);
 /* Lets go what can. Under the lock. */
 void bf_cu_advance(void);
 void bf_cu_streams_end(void);
+/* Nothing is queued or running anywhere. */
+bool bf_cu_streams_idle(void);
+/* The program's streams of a context are not any more. */
+void bf_cu_streams_drop(const struct bf_cu_context *c);
 /* A program that asks again and again gives the machine its time. Without the lock. */
 void bf_cu_rest(void);
 

@@ -15,12 +15,18 @@
 	  "CUDA driver version is insufficient for CUDA runtime version")                                              \
 	X(52, "CUDA_ERROR_UNKNOWN", "cudaErrorMissingConfiguration", "__global__ function call is not configured")     \
 	X(98, "CUDA_ERROR_UNKNOWN", "cudaErrorInvalidDeviceFunction", "invalid device function")                       \
+	X(46, "CUDA_ERROR_DEVICE_UNAVAILABLE", "cudaErrorDevicesUnavailable",                                          \
+	  "CUDA-capable device(s) is/are busy or unavailable")                                                         \
 	X(100, "CUDA_ERROR_NO_DEVICE", "cudaErrorNoDevice", "no CUDA-capable device is detected")                      \
 	X(101, "CUDA_ERROR_INVALID_DEVICE", "cudaErrorInvalidDevice", "invalid device ordinal")                        \
 	X(200, "CUDA_ERROR_INVALID_IMAGE", "cudaErrorInvalidKernelImage", "device kernel image is invalid")            \
 	X(201, "CUDA_ERROR_INVALID_CONTEXT", "cudaErrorDeviceUninitialized", "invalid device context")                 \
 	X(209, "CUDA_ERROR_NO_BINARY_FOR_GPU", "cudaErrorNoKernelImageForDevice",                                      \
 	  "no kernel image is available for execution on the device")                                                  \
+	X(215, "CUDA_ERROR_UNSUPPORTED_LIMIT", "cudaErrorUnsupportedLimit",                                            \
+	  "limit is not supported on this architecture")                                                               \
+	X(217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "cudaErrorPeerAccessUnsupported",                                 \
+	  "peer access is not supported between these two devices")                                                    \
 	X(218, "CUDA_ERROR_INVALID_PTX", "cudaErrorInvalidPtx", "a PTX JIT compilation failed")                        \
 	X(301, "CUDA_ERROR_FILE_NOT_FOUND", "cudaErrorFileNotFound", "file not found")                                 \
 	X(304, "CUDA_ERROR_OPERATING_SYSTEM", "cudaErrorOperatingSystem",                                              \

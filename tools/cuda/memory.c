@@ -101,7 +101,7 @@ static uint8_t *reserve(uint64_t bytes)
 	return at;
 }
 
-static int file_of(int device)
+int bf_cu_file_of(int device)
 {
 	struct bf_cu_device *d = &bf_cu.device[device];
 	char name[32];
@@ -134,7 +134,7 @@ int bf_cu_allocate(int device, uint64_t size, struct bf_cu_block **out)
 
 	if (!size)
 		return BF_CU_INVALID_VALUE;
-	if (size > bf_cu.profile->memory - d->in_use || file_of(device) < 0)
+	if (size > bf_cu.profile->memory - d->in_use || bf_cu_file_of(device) < 0)
 		return BF_CU_OUT_OF_MEMORY;
 	at = reserve(bytes);
 	if (!at)
@@ -177,6 +177,27 @@ int bf_cu_release(uint64_t at)
 	bf_cu_pool_freed(b);
 	bf_cu_block_remove(b);
 	return BF_CU_OK;
+}
+
+void bf_cu_release_all(int device)
+{
+	uint32_t i = 0;
+
+	while (i < blocks.count) {
+		struct bf_cu_block *b = blocks.by_at[i];
+
+		if (b->device != device) {
+			i++;
+		} else if (b->kind == BF_CU_BLOCK_REGISTERED) {
+			bf_cu.machine->take((void *)(uintptr_t)b->first);
+			bf_cu_block_remove(b);
+		} else if (b->kind == BF_CU_BLOCK_PINNED || b->kind == BF_CU_BLOCK_MANAGED ||
+			   (b->kind == BF_CU_BLOCK_DEVICE && !b->graph)) {
+			bf_cu_release(b->at);
+		} else {
+			i++;
+		}
+	}
 }
 
 int bf_cu_give_back(uint64_t at)
@@ -401,7 +422,7 @@ int cuMemHostUnregister(void *p)
 	bf_cu_lock();
 	b = bf_cu_block_at((uintptr_t)p);
 	if (!b || b->at != (uintptr_t)p || (b->kind != BF_CU_BLOCK_REGISTERED && b->kind != BF_CU_BLOCK_DOORBELL)) {
-		rc = BF_CU_NOT_REGISTERED;
+		rc = b && b->kind == BF_CU_BLOCK_PINNED ? BF_CU_INVALID_VALUE : BF_CU_NOT_REGISTERED;
 	} else {
 		rc = bf_cu_wait_all(c);
 		if (!registered_beside(b))
@@ -483,28 +504,22 @@ int bf_cu_ipc_open(uint32_t pid, int fd, int *out)
 	return *out < 0 ? BF_CU_INVALID_HANDLE : BF_CU_OK;
 }
 
-int cuIpcOpenMemHandle_v2(CUdeviceptr *out, struct bf_cu_ipc handle, unsigned flags)
+/* The piece of another process's file that a handle means, mapped. */
+int bf_cu_map_peer(const struct bf_cu_ipc *handle, int fd, CUdeviceptr *out)
 {
 	struct bf_cu_block b = { .kind = BF_CU_BLOCK_PEER };
 	struct bf_cu_context *c;
 	struct ipc ipc;
 	uint8_t *at;
-	int fd, rc = bf_cu_enter(&c);
+	int rc = bf_cu_enter(&c);
 
-	(void)flags;
-	memcpy(&ipc, handle.bytes, sizeof(ipc));
+	memcpy(&ipc, handle->bytes, sizeof(ipc));
 	if (rc || !out || ipc.magic != IPC_MAGIC)
 		return rc ? rc : BF_CU_INVALID_VALUE;
-	rc = bf_cu_ipc_open(ipc.pid, ipc.fd, &fd);
-	if (rc)
-		return rc;
 	at = reserve(ipc.bytes);
 	if (!at || mmap(at, ipc.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd,
 			(off_t)ipc.offset) == MAP_FAILED)
-		rc = BF_CU_OUT_OF_MEMORY;
-	close(fd);
-	if (rc)
-		return rc;
+		return BF_CU_OUT_OF_MEMORY;
 	b.at = b.first = (uintptr_t)at;
 	b.size = ipc.size;
 	b.bytes = ipc.bytes;
@@ -515,6 +530,24 @@ int cuIpcOpenMemHandle_v2(CUdeviceptr *out, struct bf_cu_ipc handle, unsigned fl
 		rc = bf_cu_block_add(&b, NULL);
 	bf_cu_unlock();
 	*out = b.at;
+	return rc;
+}
+
+int cuIpcOpenMemHandle_v2(CUdeviceptr *out, struct bf_cu_ipc handle, unsigned flags)
+{
+	struct bf_cu_context *c;
+	struct ipc ipc;
+	int fd, rc = bf_cu_enter(&c);
+
+	(void)flags;
+	memcpy(&ipc, handle.bytes, sizeof(ipc));
+	if (rc || !out || ipc.magic != IPC_MAGIC)
+		return rc ? rc : BF_CU_INVALID_VALUE;
+	rc = bf_cu_ipc_open(ipc.pid, ipc.fd, &fd);
+	if (rc)
+		return rc;
+	rc = bf_cu_map_peer(&handle, fd, out);
+	close(fd);
 	return rc;
 }
 

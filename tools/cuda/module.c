@@ -182,6 +182,8 @@ int bf_cu_load(struct bf_cu_module *m, int device, struct bf_ptx_library **out)
 	return m->failed;
 }
 
+static void sweep(void);
+
 static int load_module(const void *image, const char *name, CUmodule *out)
 {
 	int rc = bf_cu_ready();
@@ -189,6 +191,7 @@ static int load_module(const void *image, const char *name, CUmodule *out)
 	if (rc || !image || !out)
 		return rc ? rc : BF_CU_INVALID_VALUE;
 	bf_cu_lock();
+	sweep();
 	rc = make_module(image, name, out);
 	bf_cu_unlock();
 	return rc;
@@ -288,10 +291,63 @@ static bool is_module(const struct bf_cu_module *m)
 	return m && m->magic == MODULE_MAGIC;
 }
 
-/* What it has loaded stays with the machine, which has no way to give it up. */
+/* What was unloaded gives up what it has; its handles stay, to be told from others. */
+static void give_up(struct bf_cu_module *m)
+{
+	for (int i = 0; i < (int)BF_EXEC_GPUS_MAX; i++)
+		if (m->lib[i] && !bf_cu.machine->unload((uint32_t)i, m->lib[i]))
+			m->lib[i] = NULL;
+	for (uint32_t i = 0; i < m->source_count; i++) {
+		free((void *)(uintptr_t)m->sources[i].name);
+		free((void *)(uintptr_t)m->sources[i].text);
+	}
+	free(m->sources);
+	m->sources = NULL;
+	m->source_count = m->source_cap = 0;
+	snprintf(m->missing, sizeof(m->missing), "it has been unloaded");
+}
+
+/* As soon as nothing runs: who unloads does not wait for kernels. */
+static void sweep(void)
+{
+	struct bf_cu_module **link = &modules;
+	bool any = false;
+
+	for (struct bf_cu_module *m = modules; m; m = m->next)
+		any = any || m->gone;
+	if (!any || bf_cu.ended || !bf_cu_streams_idle())
+		return;
+	while (*link) {
+		struct bf_cu_module *m = *link;
+
+		if (!m->gone) {
+			link = &m->next;
+			continue;
+		}
+		*link = m->next;
+		give_up(m);
+	}
+}
+
 int cuModuleUnload(CUmodule m)
 {
-	return is_module(m) ? BF_CU_OK : BF_CU_INVALID_HANDLE;
+	if (!is_module(m))
+		return BF_CU_INVALID_HANDLE;
+	bf_cu_lock();
+	m->gone = true;
+	m->magic = 0;
+	for (struct bf_cu_function *f = m->functions; f; f = f->next)
+		f->magic = 0;
+	sweep();
+	bf_cu_unlock();
+	return BF_CU_OK;
+}
+
+void bf_cu_modules_renew(int device)
+{
+	for (struct bf_cu_module *m = modules; m; m = m->next)
+		if (m->lib[device])
+			bf_cu.machine->renew(m->lib[device]);
 }
 
 int cuLibraryUnload(CUmodule m)

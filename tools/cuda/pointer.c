@@ -183,41 +183,141 @@ int cuPointerSetAttribute(const void *value, int attribute, CUdeviceptr at)
 	return b ? BF_CU_OK : BF_CU_INVALID_VALUE;
 }
 
-/* Hints: the memory does not move. */
-int cuMemAdvise(CUdeviceptr at, size_t size, int advice, int device)
+/* ---- advice about managed memory, which does not move: it is remembered, to be told again ---- */
+
+enum { SET_MOSTLY = 1, UNSET_MOSTLY, SET_PLACE, UNSET_PLACE, SET_ACCESSED, UNSET_ACCESSED };
+enum { READ_MOSTLY = 1, PLACE, ACCESSED, LAST, PLACE_TYPE, PLACE_ID, LAST_TYPE, LAST_ID };
+
+#define OF_HOST (-1)
+#define OF_NONE (-2)
+#define HOST_BIT 31
+
+/* The managed block that a range is of, which is advised as a whole; NULL: it is of none. Under the lock. */
+static struct bf_cu_block *managed_at(CUdeviceptr at, size_t size)
 {
-	(void)at;
-	(void)size;
-	(void)advice;
-	(void)device;
-	return bf_cu_ready();
+	struct bf_cu_block *b = bf_cu_block_at(at);
+
+	return b && b->kind == BF_CU_BLOCK_MANAGED && size && size <= b->at + b->size - at ? b : NULL;
+}
+
+static int device_of(const struct bf_cu_location *where)
+{
+	return where->type == 1 ? where->id : OF_HOST;
+}
+
+static void advise(struct bf_cu_advice *a, int advice, struct bf_cu_location where)
+{
+	const uint32_t bit = 1u << (device_of(&where) < 0 ? HOST_BIT : device_of(&where));
+
+	if (advice == SET_MOSTLY || advice == UNSET_MOSTLY)
+		a->read_mostly = advice == SET_MOSTLY;
+	else if (advice == SET_ACCESSED || advice == UNSET_ACCESSED)
+		a->accessed = advice == SET_ACCESSED ? a->accessed | bit : a->accessed & ~bit;
+	else
+		a->preferred = advice == SET_PLACE;
+	if (advice == SET_PLACE)
+		a->place = where;
 }
 
 int cuMemAdvise_v2(CUdeviceptr at, size_t size, int advice, struct bf_cu_location where)
 {
-	return cuMemAdvise(at, size, advice, where.id);
-}
+	struct bf_cu_block *b;
+	const int rc = bf_cu_ready();
 
-static int prefetch(CUdeviceptr at, size_t size)
-{
-	const struct bf_cu_block *b;
-
+	if (rc || advice < SET_MOSTLY || advice > UNSET_ACCESSED ||
+	    (where.type == 1 && bf_cu_check_device(where.id) && advice != UNSET_PLACE && advice > UNSET_MOSTLY))
+		return rc ? rc : BF_CU_INVALID_VALUE;
 	bf_cu_lock();
-	b = bf_cu_block_at(at);
+	b = managed_at(at, size);
+	if (b)
+		advise(&b->advice, advice, where);
 	bf_cu_unlock();
-	return b && b->kind == BF_CU_BLOCK_MANAGED && at + size <= b->at + b->size ? BF_CU_OK : BF_CU_INVALID_VALUE;
+	return b ? BF_CU_OK : BF_CU_INVALID_VALUE;
 }
 
-int cuMemPrefetchAsync(CUdeviceptr at, size_t size, int device, CUstream stream)
+static struct bf_cu_location of_number(int device)
 {
-	(void)device;
-	(void)stream;
-	return prefetch(at, size);
+	return (struct bf_cu_location){ .type = device < 0 ? 2 : 1, .id = device < 0 ? 0 : device };
+}
+
+int cuMemAdvise(CUdeviceptr at, size_t size, int advice, int device)
+{
+	return cuMemAdvise_v2(at, size, advice, of_number(device));
 }
 
 int cuMemPrefetchAsync_v2(CUdeviceptr at, size_t size, struct bf_cu_location where, unsigned flags, CUstream stream)
 {
-	(void)where;
+	struct bf_cu_block *b;
+	const int rc = bf_cu_ready();
+
 	(void)stream;
-	return flags ? BF_CU_INVALID_VALUE : prefetch(at, size);
+	if (rc || flags)
+		return rc ? rc : BF_CU_INVALID_VALUE;
+	bf_cu_lock();
+	b = managed_at(at, size);
+	if (b) {
+		b->advice.prefetched = true;
+		b->advice.last = where;
+	}
+	bf_cu_unlock();
+	return b ? BF_CU_OK : BF_CU_INVALID_VALUE;
+}
+
+int cuMemPrefetchAsync(CUdeviceptr at, size_t size, int device, CUstream stream)
+{
+	return cuMemPrefetchAsync_v2(at, size, of_number(device), 0, stream);
+}
+
+static int range_value(const struct bf_cu_advice *a, int attribute)
+{
+	switch (attribute) {
+	case READ_MOSTLY:
+		return a->read_mostly;
+	case PLACE:
+		return a->preferred ? device_of(&a->place) : OF_NONE;
+	case LAST:
+		return a->prefetched ? device_of(&a->last) : OF_NONE;
+	case PLACE_TYPE:
+		return a->preferred ? (int)a->place.type : 0;
+	case PLACE_ID:
+		return a->preferred ? a->place.id : 0;
+	case LAST_TYPE:
+		return a->prefetched ? (int)a->last.type : 0;
+	default:
+		return a->prefetched ? a->last.id : 0;
+	}
+}
+
+int cuMemRangeGetAttribute(void *out, size_t size, int attribute, CUdeviceptr at, size_t len)
+{
+	const struct bf_cu_block *b;
+	size_t n = 0;
+	int value;
+
+	if (!out || attribute < READ_MOSTLY || attribute > LAST_ID || size % sizeof(int) ||
+	    (attribute == ACCESSED ? !size : size != sizeof(int)))
+		return BF_CU_INVALID_VALUE;
+	bf_cu_lock();
+	b = managed_at(at, len);
+	if (b && attribute != ACCESSED) {
+		value = range_value(&b->advice, attribute);
+		memcpy(out, &value, sizeof(value));
+	} else if (b) {
+		for (int i = 0; i <= HOST_BIT && n < size / sizeof(int); i++)
+			if (b->advice.accessed >> i & 1)
+				((int *)out)[n++] = i == HOST_BIT ? OF_HOST : i;
+		while (n < size / sizeof(int))
+			((int *)out)[n++] = OF_NONE;
+	}
+	bf_cu_unlock();
+	return b ? BF_CU_OK : BF_CU_INVALID_VALUE;
+}
+
+int cuMemRangeGetAttributes(void **out, size_t *sizes, int *attributes, size_t count, CUdeviceptr at, size_t len)
+{
+	int rc = out && sizes && attributes && count ? BF_CU_OK : BF_CU_INVALID_VALUE;
+
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = cuMemRangeGetAttribute(out[i], sizes[i], attributes[i], at, len);
+	return rc;
 }

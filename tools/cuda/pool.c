@@ -5,8 +5,10 @@
  * the device, so that it has reserved what is used, whatever its threshold says. In a captured stream, memory belongs
  * to the graph: it stays at its address while the graph or what was instantiated of it is there.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/cuda/graph.h"
 
@@ -22,7 +24,11 @@ struct bf_cu_pool {
 	int reuse[3];
 	uint64_t threshold, used, used_high, reserved_high;
 	uint32_t access; /* devices besides its own */
+	bool shared;     /* other processes may have it */
+	int fd;          /* of a pool of another process: the file of its device; -1 */
 };
+
+#define BY_DESCRIPTOR 1 /* CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR */
 
 /* The device's own pool, and the one that cuMemAllocAsync() takes. */
 static struct {
@@ -35,7 +41,9 @@ static struct bf_cu_pool *own_of(int device)
 	struct bf_cu_pool *p = &pools[device].own;
 
 	if (!p->magic)
-		*p = (struct bf_cu_pool){ .magic = POOL_MAGIC, .device = device, .usual = true, .reuse = { 1, 1, 1 } };
+		*p = (struct bf_cu_pool){
+			.magic = POOL_MAGIC, .device = device, .usual = true, .reuse = { 1, 1, 1 }, .fd = -1
+		};
 	if (!pools[device].now)
 		pools[device].now = p;
 	return p;
@@ -120,23 +128,28 @@ int cuMemPoolCreate(CUmemoryPool *out, const struct bf_cu_pool_properties *is)
 		return rc ? rc : BF_CU_INVALID_VALUE;
 	if (is->location.type != 1)
 		return bf_cu_unsupported("cuMemPoolCreate: pools of the host's memory");
-	if (is->handles)
-		return bf_cu_unsupported("cuMemPoolCreate: pools for other processes");
+	if (is->handles & ~(uint32_t)BY_DESCRIPTOR)
+		return bf_cu_unsupported("cuMemPoolCreate: handles other than file descriptors");
 	rc = bf_cu_check_device(is->location.id);
 	if (rc)
 		return rc;
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return BF_CU_OUT_OF_MEMORY;
-	*p = (struct bf_cu_pool){ .magic = POOL_MAGIC, .device = is->location.id, .reuse = { 1, 1, 1 } };
+	*p = (struct bf_cu_pool){
+		.magic = POOL_MAGIC, .device = is->location.id, .reuse = { 1, 1, 1 }, .shared = is->handles, .fd = -1
+	};
 	*out = p;
 	return BF_CU_OK;
 }
 
 static void drop(struct bf_cu_pool *p)
 {
-	if (p->gone && !p->used)
-		free(p);
+	if (!p->gone || p->used)
+		return;
+	if (p->fd >= 0)
+		close(p->fd);
+	free(p);
 }
 
 int cuMemPoolDestroy(CUmemoryPool p)
@@ -227,6 +240,63 @@ int cuMemPoolGetAccess(int *flags, CUmemoryPool p, const struct bf_cu_location *
 	return BF_CU_OK;
 }
 
+/* ---- pools of other processes: the handle is the device's file, a piece of which a pointer's data names ---- */
+
+int cuMemPoolExportToShareableHandle(void *out, CUmemoryPool p, int type, unsigned long long flags)
+{
+	int fd;
+
+	if (!out || !is_pool(p) || !p->shared || type != BY_DESCRIPTOR || flags)
+		return BF_CU_INVALID_VALUE;
+	bf_cu_lock();
+	fd = bf_cu_file_of(p->device);
+	fd = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	bf_cu_unlock();
+	memcpy(out, &fd, sizeof(fd));
+	return fd < 0 ? BF_CU_OPERATING_SYSTEM : BF_CU_OK;
+}
+
+int cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *handle, int type, unsigned long long flags)
+{
+	const int fd = (int)(intptr_t)handle;
+	struct bf_cu_context *c;
+	struct bf_cu_pool *p;
+	int rc = bf_cu_enter(&c);
+
+	if (rc || !out || type != BY_DESCRIPTOR || flags)
+		return rc ? rc : BF_CU_INVALID_VALUE;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return BF_CU_OUT_OF_MEMORY;
+	*p = (struct bf_cu_pool){ .magic = POOL_MAGIC, .device = c->device, .reuse = { 1, 1, 1 } };
+	p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (p->fd < 0) {
+		free(p);
+		return BF_CU_INVALID_VALUE;
+	}
+	*out = p;
+	return BF_CU_OK;
+}
+
+int cuMemPoolExportPointer(struct bf_cu_ipc *out, CUdeviceptr at)
+{
+	const struct bf_cu_block *b;
+	bool shared;
+
+	bf_cu_lock();
+	b = bf_cu_block_at(at);
+	shared = b && b->at == at && b->pool && b->pool->shared;
+	bf_cu_unlock();
+	return shared ? cuIpcGetMemHandle(out, at) : BF_CU_INVALID_VALUE;
+}
+
+int cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool p, struct bf_cu_ipc *data)
+{
+	if (!out || !data || !is_pool(p) || p->fd < 0)
+		return BF_CU_INVALID_VALUE;
+	return bf_cu_map_peer(data, p->fd, out);
+}
+
 /* ---- memory ---- */
 
 void bf_cu_pool_freed(struct bf_cu_block *b)
@@ -290,7 +360,7 @@ int cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream)
 
 int cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool p, CUstream stream)
 {
-	return is_pool(p) ? allocate_async(p, size, stream, out) : BF_CU_INVALID_VALUE;
+	return is_pool(p) && p->fd < 0 ? allocate_async(p, size, stream, out) : BF_CU_INVALID_VALUE;
 }
 
 /* Memory of graphs stays theirs: that it may be allocated again is all that freeing means. */
@@ -319,7 +389,7 @@ int cuMemFreeAsync(CUdeviceptr at, CUstream handle)
 	if (rc)
 		return rc;
 	b = bf_cu_block_at(at);
-	if (!b || b->at != at || b->kind != BF_CU_BLOCK_DEVICE) {
+	if (!b || b->at != at || (b->kind != BF_CU_BLOCK_DEVICE && b->kind != BF_CU_BLOCK_PEER)) {
 		rc = at ? BF_CU_INVALID_VALUE : BF_CU_OK;
 	} else if (b->graph) {
 		rc = free_of_graph(s, b->graph);

@@ -441,6 +441,22 @@ static void start_threads(void)
 		pthread_detach(thread);
 }
 
+bool bf_cu_streams_idle(void)
+{
+	bf_cu_advance();
+	for (uint32_t i = 0; i < streams.count; i++)
+		if (streams.all[i]->head)
+			return false;
+	return true;
+}
+
+void bf_cu_streams_drop(const struct bf_cu_context *c)
+{
+	for (uint32_t i = 0; i < streams.count; i++)
+		if (streams.all[i]->context == c && streams.all[i] != c->legacy && !streams.all[i]->per_thread)
+			streams.all[i]->dead = true;
+}
+
 /* At exit: what has not begun never will. The threads may be gone already. */
 void bf_cu_streams_end(void)
 {

@@ -76,7 +76,8 @@ BF_CU_API int cudaMallocManaged(void **out, size_t size, unsigned flags)
 	CUdeviceptr at = 0;
 	int rc = bf_rt_enter();
 
-	rc = rc ? rc : cuMemAllocManaged(&at, size, flags);
+	if (!rc && size)
+		rc = cuMemAllocManaged(&at, size, flags);
 	if (out)
 		*out = (void *)(uintptr_t)at;
 	return bf_rt_done(rc);
@@ -394,4 +395,17 @@ BF_CU_API int cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t siz
 					CUstream stream)
 {
 	return from_symbol(to, symbol, size, offset, kind, stream, false);
+}
+
+/* ---- advice about managed memory ---- */
+
+BF_CU_API int cudaMemRangeGetAttribute(void *out, size_t size, int attribute, const void *p, size_t len)
+{
+	BF_RT_ENTERED(cuMemRangeGetAttribute(out, size, attribute, va(p), len));
+}
+
+BF_CU_API int cudaMemRangeGetAttributes(void **out, size_t *sizes, int *attributes, size_t count, const void *p,
+					size_t len)
+{
+	BF_RT_ENTERED(cuMemRangeGetAttributes(out, sizes, attributes, count, va(p), len));
 }

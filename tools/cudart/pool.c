@@ -94,3 +94,29 @@ BF_CU_API int cudaMemPoolGetAccess(int *flags, CUmemoryPool p, const struct bf_c
 {
 	BF_RT_ENTERED(cuMemPoolGetAccess(flags, p, where));
 }
+
+BF_CU_API int cudaMemPoolExportToShareableHandle(void *out, CUmemoryPool p, int type, unsigned flags)
+{
+	BF_RT_ENTERED(cuMemPoolExportToShareableHandle(out, p, type, flags));
+}
+
+BF_CU_API int cudaMemPoolImportFromShareableHandle(CUmemoryPool *out, void *handle, int type, unsigned flags)
+{
+	BF_RT_ENTERED(cuMemPoolImportFromShareableHandle(out, handle, type, flags));
+}
+
+BF_CU_API int cudaMemPoolExportPointer(struct bf_cu_ipc *out, void *p)
+{
+	BF_RT_ENTERED(cuMemPoolExportPointer(out, (uintptr_t)p));
+}
+
+BF_CU_API int cudaMemPoolImportPointer(void **out, CUmemoryPool p, struct bf_cu_ipc *data)
+{
+	CUdeviceptr at = 0;
+	int rc = bf_rt_enter();
+
+	rc = rc ? rc : cuMemPoolImportPointer(&at, p, data);
+	if (!rc)
+		*out = (void *)(uintptr_t)at;
+	return bf_rt_done(rc);
+}

@@ -225,6 +225,8 @@ int bf_engine_ptx_load(struct bf_engine *e, uint32_t device, const struct bf_ptx
 		       struct bf_ptx_library **out, char *why, size_t cap);
 int bf_engine_ptx_launch(struct bf_engine *e, uint32_t device, struct bf_ptx_library *lib,
 			 const struct bf_ptx_launch *launch, char *why, size_t cap);
+int bf_engine_ptx_unload(struct bf_engine *e, uint32_t device, struct bf_ptx_library *lib);
+void bf_engine_ptx_renew(struct bf_engine *e, struct bf_ptx_library *lib);
 int bf_engine_ptx_limits(struct bf_engine *e, uint32_t device, uint64_t heap, uint32_t stack);
 const struct bf_ptx_fault *bf_engine_ptx_fault(struct bf_engine *e, uint32_t device);
 void bf_engine_ptx_wait(struct bf_engine *e, const uint32_t *word, uint32_t value, uint64_t most_ns);

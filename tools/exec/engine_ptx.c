@@ -289,6 +289,28 @@ int bf_engine_ptx_launch(struct bf_engine *e, uint32_t device, struct bf_ptx_lib
 	return rc;
 }
 
+int bf_engine_ptx_unload(struct bf_engine *e, uint32_t device, struct bf_ptx_library *lib)
+{
+	struct bf_engine_caller c;
+	int rc;
+
+	if (!bf_engine_call(e, &c))
+		return -EIO;
+	rc = bf_ptx_device_unload(e->ptx->device[device], lib);
+	bf_engine_return(e, &c);
+	return rc;
+}
+
+void bf_engine_ptx_renew(struct bf_engine *e, struct bf_ptx_library *lib)
+{
+	struct bf_engine_caller c;
+
+	if (!bf_engine_call(e, &c))
+		return;
+	bf_ptx_library_renew(lib);
+	bf_engine_return(e, &c);
+}
+
 int bf_engine_ptx_limits(struct bf_engine *e, uint32_t device, uint64_t heap, uint32_t stack)
 {
 	struct bf_engine_caller c;

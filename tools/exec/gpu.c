@@ -73,6 +73,21 @@ static int launch(uint32_t device, struct bf_ptx_library *lib, const struct bf_p
 	return e ? bf_engine_ptx_launch(e, device, lib, l, why, cap) : -EIO;
 }
 
+static int unload(uint32_t device, struct bf_ptx_library *lib)
+{
+	struct bf_engine *e = bf_exec_running();
+
+	return e ? bf_engine_ptx_unload(e, device, lib) : -EIO;
+}
+
+static void renew(struct bf_ptx_library *lib)
+{
+	struct bf_engine *e = bf_exec_running();
+
+	if (e)
+		bf_engine_ptx_renew(e, lib);
+}
+
 static int limits(uint32_t device, uint64_t heap, uint32_t stack)
 {
 	struct bf_engine *e = bf_exec_running();
@@ -116,6 +131,8 @@ const struct bf_exec_gpu_calls *belfry_exec_gpu(void)
 		.note_dmabuf = bf_dmabufs_note,
 		.load = load,
 		.launch = launch,
+		.unload = unload,
+		.renew = renew,
 		.program = bf_ptx_library_program,
 		.variable = bf_ptx_library_variable,
 		.kernel = bf_ptx_library_kernel,

@@ -22,7 +22,7 @@
 #define BF_EXEC_ENV_ORDERING "BELFRY_EXEC_ORDERING" /* of the GPUs: sc (default), tso, gpu, adversarial */
 
 #define BF_EXEC_GPUS_MAX 8u
-#define BF_EXEC_GPU_CALLS 3u /* the table's version */
+#define BF_EXEC_GPU_CALLS 4u /* the table's version */
 
 struct bf_exec_gpu_profile {
 	const char *name, *title; /* as on the command line; what programs see */
@@ -72,6 +72,9 @@ struct bf_exec_gpu_calls {
 		    char *why, size_t cap);
 	int (*launch)(uint32_t device, struct bf_ptx_library *lib, const struct bf_ptx_launch *launch, char *why,
 		      size_t cap);
+	/* As bf_ptx_device_unload() and bf_ptx_library_renew(). */
+	int (*unload)(uint32_t device, struct bf_ptx_library *lib);
+	void (*renew)(struct bf_ptx_library *lib);
 
 	/* Of a loaded library, which does not change. */
 	const struct bf_ptx_program *(*program)(const struct bf_ptx_library *lib);
