@@ -86,7 +86,7 @@ in_guest() {
 		[ "$1" != soft-roce ] || [ ! -s "$work/no-rxe" ] || said=$(cat "$work/no-rxe")
 		return
 	fi
-	line=$(grep -m1 -E "^(ok|FAILED) $1: $2(:|\$)" "$work/results" || echo "FAILED the guest ended before it came to $2")
+	line=$(grep -m1 -E "^(ok|FAILED) $1: $2(:| \\(|\$)" "$work/results" || echo "FAILED the guest ended before it came to $2")
 	verdict=pass said=
 	[ "${line%% *}" = ok ] || verdict=FAIL said=${line#FAILED }
 }

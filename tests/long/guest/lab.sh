@@ -1,4 +1,4 @@
-# shellcheck shell=bash Sourced by tests/long/lab_*.sh. A check is a line "ok PART: NAME" or "FAILED PART: NAME: why",
+# shellcheck shell=bash Sourced by tests/long/lab_*.sh. A check is a line "ok PART: NAME (N ms)" or "FAILED PART: NAME: why",
 # from the host or a guest.
 
 lab=$BELFRY_SOURCE_DIR/tools/lab
@@ -21,10 +21,10 @@ need_images() {
 
 # check PART NAME COMMAND...: a check on the host.
 check() {
-	local part=$1 name=$2
+	local part=$1 name=$2 began=${EPOCHREALTIME/./}
 	shift 2
 	if "$@" >"$work/check.log" 2>&1; then
-		result "ok $part: $name"
+		result "ok $part: $name ($(((${EPOCHREALTIME/./} - began) / 1000)) ms)"
 	else
 		result "FAILED $part: $name: $* gave $?: $(tail -n 3 "$work/check.log" | tr '\n' ' ')"
 	fi

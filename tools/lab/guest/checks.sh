@@ -1,14 +1,22 @@
 #!/bin/sh
-# Sourced by the guests' test scripts: each step is one check with a name, printed as "ok NAME" or "FAILED NAME: why".
+# Sourced by the guests' test scripts: each step is one check with a name, printed as "ok NAME (N ms)" or
+# "FAILED NAME: why".
 
 failed=0
+
+# Milliseconds since the guest booted, to ten of them.
+uptime_ms() {
+	read -r up _ </proc/uptime
+	echo "${up%.*}${up#*.}0" | sed 's/^0*\(.\)/\1/'
+}
 
 # check NAME COMMAND ARGUMENTS...
 check() {
 	name=$1
 	shift
+	began=$(uptime_ms)
 	if "$@" >/tmp/check.log 2>&1; then
-		echo "ok $name"
+		echo "ok $name ($(($(uptime_ms) - began)) ms)"
 	else
 		echo "FAILED $name: $* gave $?: $(tail -n 3 /tmp/check.log | tr '\n' ' ')"
 		failed=$((failed + 1))

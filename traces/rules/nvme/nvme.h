@@ -214,9 +214,9 @@ void bf_nvme_rule_note_silent(struct bf_rules *r, struct bf_nvme_rule_run *run, 
 const struct bf_nvme_rule_poller *bf_nvme_rule_waiting(const struct bf_nvme_rule_run *run, uint32_t *i);
 /*
  * The nvme_driver_error at hand says that slots are given back which were not posted, and who rang had looked at the
- * last of them last: it took that for a completion. `*slot`: which.
+ * last of them last: it took that for a completion. That slot, with its number; NULL: it says something else.
  */
-bool bf_nvme_rule_took_old(const struct bf_seen *e, uint32_t *slot);
+const struct bf_nvme_rule_slot *bf_nvme_rule_took_old(const struct bf_seen *e, uint32_t *slot);
 
 /* What was last stored to the eight bytes at `va`; NULL when that is not known. */
 const struct bf_nvme_rule_word *bf_nvme_rule_word(const struct bf_rule_run *r, uint64_t va);

@@ -5,14 +5,10 @@
 /* The same by what it gives back, of a driver that says nothing. */
 static void on_error(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_nvme_rule_slot *s;
-	struct bf_finding *f;
 	uint32_t slot;
+	const struct bf_nvme_rule_slot *s = bf_nvme_rule_took_old(e, &slot);
+	struct bf_finding *f = s && !s->posted ? bf_rule_find(r, e, e->queue) : NULL;
 
-	if (!bf_nvme_rule_took_old(e, &slot))
-		return;
-	s = bf_nvme_rule_slot(bf_nvme_rule_of(e->queue), slot);
-	f = s && !s->posted ? bf_rule_find(r, e, e->queue) : NULL;
 	if (!f)
 		return;
 	bf_finding_index(f, slot);

@@ -144,17 +144,17 @@ const struct bf_nvme_rule_poller *bf_nvme_rule_waiting(const struct bf_nvme_rule
 	return NULL;
 }
 
-bool bf_nvme_rule_took_old(const struct bf_seen *e, uint32_t *slot)
+const struct bf_nvme_rule_slot *bf_nvme_rule_took_old(const struct bf_seen *e, uint32_t *slot)
 {
 	struct bf_nvme_rule_queue *q = e->queue ? bf_nvme_rule_of(e->queue) : NULL;
 	const struct bf_nvme_rule_slot *s;
 
 	if (e->nvme_driver_error.wrong != BF_NVME_WRONG_HEAD_PAST_TAIL || !q || !bf_nvme_rule_is_silent(e->queue) ||
 	    !q->silent.looks || e->nvme_driver_error.value >= q->silent.cqes)
-		return false;
+		return NULL;
 	s = bf_nvme_rule_slot(q, e->nvme_driver_error.value);
 	*slot = (uint32_t)(e->nvme_driver_error.value + q->silent.cqes - 1) % q->silent.cqes;
-	return s && s->rung_at == *slot + 1;
+	return s && s->rung_at == *slot + 1 ? bf_nvme_rule_slot(q, *slot) : NULL;
 }
 
 /* Of a driver that speaks nobody needs to know where it looks. */
