@@ -54,6 +54,7 @@ const struct bf_ibgda_bug bf_ibgda_bugs[] = {
 	{ BF_IBGDA_BUG_OWNER_IGNORED, "owner-ignored", "with --plain-cq: entries of an earlier lap are taken for new" },
 	{ BF_IBGDA_BUG_WEAK_POLL, "weak-poll", "completions are polled with weak loads" },
 	{ BF_IBGDA_BUG_KEY_DEVICE_0, "key-device-0", "with --nics 2: keys are looked up for the first NIC" },
+	{ BF_IBGDA_BUG_CQ_COMPRESSED, "cq-compressed", "with --plain-cq: the CQ asks for compressed completions" },
 	{ 0, NULL, NULL },
 };
 

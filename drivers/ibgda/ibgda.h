@@ -85,6 +85,7 @@ enum bf_ibgda_dci_map { BF_IBGDA_MAP_CTA, BF_IBGDA_MAP_SM, BF_IBGDA_MAP_WARP, BF
 #define BF_IBGDA_BUG_OWNER_IGNORED (1ull << 43)  /* plain CQ: an entry of any lap is taken */
 #define BF_IBGDA_BUG_WEAK_POLL (1ull << 44)      /* CQEs are polled with weak loads */
 #define BF_IBGDA_BUG_KEY_DEVICE_0 (1ull << 45)   /* keys are looked up for device 0, whichever the queue is on */
+#define BF_IBGDA_BUG_CQ_COMPRESSED (1ull << 46)  /* host: plain CQs ask for compressed completions */
 
 /* Table of the bits above: option name and one line of what is wrong, for help texts. Ends with a NULL name. */
 struct bf_ibgda_bug {

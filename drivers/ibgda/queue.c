@@ -264,6 +264,7 @@ int bf_ibgda_create_cq(struct bf_ibgda_transport *t, const struct bf_ibgda_nic *
 	memset(bf_ibgda_cq_at(t, b, slot, index), t->opts.bugs & BF_IBGDA_BUG_CQ_NOT_CLEARED ? LEFT_THERE : 0xff,
 	       bf_ibgda_cq_bytes(t));
 	BF_MLX5_SET(cqc, BF_CQC_CC, !is_ring(t));
+	BF_MLX5_SET(cqc, BF_CQC_COMP_EN, t->opts.plain_cq && t->opts.bugs & BF_IBGDA_BUG_CQ_COMPRESSED);
 	BF_MLX5_SET(cqc, BF_CQC_OI, !t->opts.plain_cq && !(t->opts.bugs & BF_IBGDA_BUG_CQ_NO_OI));
 	BF_MLX5_SET(cqc, BF_CQC_LOG_SIZE, log2_of(bf_ibgda_cq_entries(t)));
 	BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, uar);

@@ -420,6 +420,23 @@ START_TEST(connections)
 }
 END_TEST
 
+/* Connected to itself: whether that is wrong shows when its requests ask for a key that its NIC does not know. */
+START_TEST(own_address)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, qp_path, r.qp, .qpn = QPN, .remote_qpn = QPN, .ipv4 = 1, .remote_ipv4 = 1);
+	if (_i)
+		STORY(&r.s, mkey_error, r.qp, .qpn = QPN, .why = _i == 1 ? 2 : 6, .access = 8, .key = 0x1002);
+	story_ends(&r.s,
+		   _i == 0   ? NULL
+		   : _i == 1 ? "MLX5-WRONG-PEER"
+			     : "MLX5-KEY-BOUNDS",
+		   _i == 1 ? "is connected to itself" : "refused a request");
+}
+END_TEST
+
 START_TEST(receiver_not_ready)
 {
 	struct rig r;
@@ -579,6 +596,7 @@ int main(void)
 	tcase_add_loop_test(t, early_poll_and_quiet, 0, 2);
 	tcase_add_test(t, doorbell_before_rts);
 	tcase_add_loop_test(t, connections, 0, 3);
+	tcase_add_loop_test(t, own_address, 0, 3);
 	tcase_add_loop_test(t, receiver_not_ready, 0, 2);
 	tcase_add_loop_test(t, completion_queues, 0, 2);
 	tcase_add_loop_test(t, control_segments, 0, 2);

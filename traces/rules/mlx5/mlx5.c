@@ -651,7 +651,7 @@ static void forget_run(void *facts)
 	R(ring_overlap) R(ring_view) R(dbrec_view)                                                                    \
 	R(sharing) R(cqe_not_asked) R(signal_passes) R(entry_unseen) R(dbrec_endian) R(cqe_owner) R(weak_poll)          \
 	R(rnr_endless) R(error_unseen) R(unsignalled) R(key_elsewhere) R(cq_view) R(wait_unmet) R(wrong_bytes) R(descriptor_lost)      \
-	R(ring_unrung) R(no_grh) R(poll_lapped) R(sport_shared) R(read_serial)         \
+	R(ring_unrung) R(no_grh) R(cqe_compressed) R(poll_lapped) R(sport_shared) R(read_serial)         \
 	R(descriptor_torn) R(window_aside) R(descriptor_slot) R(no_interrupt)
 /* clang-format on */
 

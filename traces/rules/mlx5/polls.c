@@ -75,7 +75,16 @@ static void note_cqe(struct bf_rules *r, struct bf_mlx5_polls *p, const struct b
 	}
 	cq->written = e->cqe.count + 1;
 	cq->queue = e->queue;
-	cq->slots[e->cqe.slot] = (struct bf_mlx5_cq_slot){ e->queue, bf_mlx5_of(e->queue)->done };
+	cq->slots[e->cqe.slot] = (struct bf_mlx5_cq_slot){ e->queue, bf_mlx5_of(e->queue)->done, 0 };
+	/* The title of a block has its 64 bytes in the record, the others of the block have none. */
+	if (e->tail_len == 64 && (e->tail[63] & BF_MLX5_CQE_COMPRESSED) == BF_MLX5_CQE_COMPRESSED) {
+		cq->title = e->cqe.count + 1;
+		p->blocks = true;
+	} else if (e->tail_len) {
+		cq->title = 0;
+	} else {
+		cq->slots[e->cqe.slot].title = cq->title;
+	}
 }
 
 /* Completions are looked at in order: who has seen one knows of all before it. */
@@ -118,6 +127,34 @@ static void note_ahead(struct bf_mlx5_polled_cq *cq, const struct bf_seen *e, ui
 	}
 }
 
+/*
+ * Short entries lie where the rest of a block's completions would be. Whoever takes blocks apart copies those, eight
+ * bytes at least, and passes over them or gives their slots an op_own; a look at the op_own of one is for a completion.
+ */
+static void note_inside(struct bf_mlx5_poller *t, const struct bf_mlx5_polled_cq *cq, const struct bf_seen *e)
+{
+	const struct bf_mlx5_cq_slot *s = &cq->slots[t->slot];
+
+	if (!s->title || t->inside || e->load.len >= 8)
+		return;
+	t->inside = s->queue;
+	t->title = s->title - 1;
+	t->inside_number = t->title + (t->slot + cq->cqes - t->title % cq->cqes) % cq->cqes;
+	t->inside_ps = e->time_ps;
+	t->inside_record = e->number;
+	t->inside_cqn = cq->cqn;
+}
+
+/* A slot that software has stored to holds no entry of a block any more. */
+static void note_unpacked(struct bf_rules *r, struct bf_mlx5_polls *p, const struct bf_seen *e)
+{
+	const struct bf_ring *area = bf_stores_ring_at(bf_rule_stores(r), e->store.va);
+	struct bf_mlx5_polled_cq *cq = area ? &p->cq[area->number % BF_MLX5_CQS] : NULL;
+
+	if (cq && cq->area == area && cq->slots)
+		cq->slots[(e->store.va - area->va) / cq->size].title = 0;
+}
+
 static void note_load(struct bf_rules *r, struct bf_mlx5_polls *p, const struct bf_seen *e)
 {
 	struct bf_mlx5_poller *t = poller_of(p, e->actor);
@@ -138,6 +175,7 @@ static void note_load(struct bf_rules *r, struct bf_mlx5_polls *p, const struct 
 	at = area->va + (uint64_t)(t->slot + 1) * cq->size - 1 - e->load.va; /* op_own, among the bytes of the load */
 	if (at >= e->load.len || at >= 8 || !bf_mlx5_last_in(cq, t->slot, &number))
 		return;
+	note_inside(t, cq, e);
 	own = (uint8_t)(e->load.value >> at * 8);
 	if (own >> 4 == BF_MLX5_CQE_INVALID || (own & BF_MLX5_CQE_OWNER) != (number / cq->cqes & 1))
 		return;
@@ -208,6 +246,8 @@ void bf_mlx5_note_polls(struct bf_rules *r, struct bf_mlx5_polls *p, const struc
 		note_load(r, p, e);
 		break;
 	case BF_SEEN_store:
+		if (p->blocks)
+			note_unpacked(r, p, e);
 		if (e->store.va % 8 == 0 && e->tail_len >= 4)
 			note_store(r, p, e);
 		break;

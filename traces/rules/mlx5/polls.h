@@ -19,13 +19,16 @@ struct bf_mlx5_polled_cq {
 	/* A thread looked here and not at those from `seen` on, which nobody has looked at since (skipped > 0). */
 	uint64_t ahead, skipped, ahead_ps, ahead_record;
 	uint32_t ahead_actor;
+	uint64_t title; /* of the last compressed block, plus one; 0: the last completion stands for itself */
 	uint64_t dbrec; /* where the consumer says how many it has taken; 0: not known yet, */
 	uint64_t maybe; /* but perhaps here */
 	uint32_t maybe_value;
 	struct bf_mlx5_cq_slot {
 		struct bf_rule_queue *queue;
 		uint64_t done; /* entries of that queue below were complete */
-	} * slots;             /* owned; [cqes] */
+		uint64_t
+		    title; /* it holds short entries of this compressed block, plus one, and nobody has stored here */
+	} * slots;         /* owned; [cqes] */
 };
 
 /* What a thread saw when it looked last, and where it waits. By number; of two that share a place the later counts. */
@@ -38,11 +41,16 @@ struct bf_mlx5_poller {
 	/* The first error that it has read, and of which queue. */
 	struct bf_rule_queue *error;
 	uint64_t error_index, error_ps, error_record;
+	/* Where it first looked for a completion inside of a compressed block. */
+	struct bf_rule_queue *inside;
+	uint64_t inside_number, title, inside_ps, inside_record;
+	uint32_t inside_cqn;
 };
 
 struct bf_mlx5_polls {
 	struct bf_mlx5_polled_cq cq[BF_MLX5_CQS]; /* by hash */
 	struct bf_mlx5_poller poller[BF_MLX5_POLLERS];
+	bool blocks; /* some CQ has compressed ones */
 	/* A store that says more were taken than there are (BF_MLX5_TOOK_EARLY). */
 	const struct bf_mlx5_polled_cq *early;
 	uint32_t early_taken;

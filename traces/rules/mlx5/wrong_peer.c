@@ -1,6 +1,9 @@
 #include <inttypes.h>
 
+#include "models/mlx5/prm.h"
 #include "traces/rules/mlx5/mlx5.h"
+
+#define REMOTE 4u /* accesses from here on are a requester's, at the other end */
 
 /* The queue pairs of a run, by address and number of this end. */
 #define ENDS 4096u
@@ -19,7 +22,30 @@ static uint32_t place(uint64_t ipv4, uint64_t qpn)
 	return (uint32_t)((ipv4 << 24 ^ qpn) * 0x9e3779b97f4a7c15ull >> 40) % ENDS;
 }
 
-static void on(struct bf_rule_run *r, const struct bf_seen *e)
+/*
+ * A queue pair may well be connected to itself. One whose requests then ask for a key that its own NIC never gave out
+ * was meant to be connected to whoever did.
+ */
+static void refused(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	const struct bf_mlx5_queue *q = e->queue ? bf_mlx5_of(e->queue) : NULL;
+	struct bf_finding *f;
+
+	if (!q || e->mkey_error.access < REMOTE || e->mkey_error.why < BF_MLX5_KEY_UNKNOWN ||
+	    e->mkey_error.why > BF_MLX5_KEY_FREE || !q->ipv4 || q->remote_ipv4 != q->ipv4 ||
+	    q->remote_qpn != e->queue->number)
+		return;
+	f = bf_rule_find(r, e, e->queue);
+	if (!f)
+		return;
+	bf_finding_say(f,
+		       "QP 0x%" PRIx64 " on PE %" PRIu32 " is connected to itself (address 0x%08" PRIx32
+		       ", its own), and its requests ask for key 0x%" PRIx64
+		       ", which this NIC never gave out: the address is not the peer's",
+		       e->queue->number, e->queue->pe, q->ipv4, e->mkey_error.key);
+}
+
+static void connected(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct state *s = r->state;
 	const struct bf_mlx5_queue *mine = bf_mlx5_of(e->queue);
@@ -43,6 +69,14 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       theirs->remote_ipv4);
 }
 
+static void on(struct bf_rule_run *r, const struct bf_seen *e)
+{
+	if (e->kind == BF_SEEN_qp_path)
+		connected(r, e);
+	else
+		refused(r, e);
+}
+
 const struct bf_rule bf_rule_mlx5_wrong_peer = {
 	.about = {
 		.id = "MLX5-WRONG-PEER",
@@ -60,7 +94,7 @@ const struct bf_rule bf_rule_mlx5_wrong_peer = {
 		.why = "The host side connects both ends from one table.",
 	},
 	.rank = BF_RANK_SET_UP,
-	.records = BF_SEES(qp_path),
+	.records = BF_SEES(qp_path, mkey_error),
 	.on = on,
 	.needs = BF_SEES(qp_path),
 	.state_bytes = sizeof(struct state),
