@@ -53,8 +53,12 @@ BF_DEVICE void bf_gin_check(struct bf_thread *t, const struct bf_gin_issuer *w, 
 {
 	uint64_t wrong = 0;
 
-	for (uint32_t i = 0; i * 8 < w->shape->bytes; i++)
-		wrong += bf_ld_weak64(t, w->s->heap + at + i * 8) != bf_gin_word(pe, w->id, m, i) + plus;
+	for (uint32_t i = 0; i * 8 < w->shape->bytes; i++) {
+		if (bf_ld_weak64(t, w->s->heap + at + i * 8) == bf_gin_word(pe, w->id, m, i) + plus)
+			continue;
+		if (!wrong++)
+			BF_DRIVER_RECORD(t, ibgda_mismatch, .va = at + i * 8, .pe = w->s->mype);
+	}
 	bf_gin_note(t, w, w->at->bad, wrong);
 }
 
@@ -153,9 +157,12 @@ BF_DEVICE int bf_gin_do_barrier(struct bf_thread *t, struct bf_gin_issuer *w)
 		bf_gin_barrier(t, w);
 		for (uint32_t i = 1; i < w->s->npes; i++) {
 			const uint32_t pe = (w->s->mype + i) % w->s->npes;
-			const uint8_t *p = w->s->heap + bf_gin_own_signal(w, w->at->counts, pe);
+			const uint64_t at = bf_gin_own_signal(w, w->at->counts, pe);
+			const uint64_t old = bf_ld_relaxed64(t, w->s->heap + at, BF_AT_SYS) < m + 1;
 
-			bf_gin_note(t, w, w->at->bad, bf_ld_relaxed64(t, p, BF_AT_SYS) < m + 1);
+			if (old)
+				BF_DRIVER_RECORD(t, ibgda_mismatch, .va = at, .pe = w->s->mype);
+			bf_gin_note(t, w, w->at->bad, old);
 		}
 	}
 	return bf_gin_flush_all(t, w);

@@ -209,6 +209,37 @@ START_TEST(doorbell_of_eight_bytes)
 }
 END_TEST
 
+/*
+ * Queues that are left (0), all is shut down (1), a shutdown that is waited for and was not asked for (2), a driver
+ * that says nothing of its steps (3).
+ */
+START_TEST(a_controller_that_stays_on)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, agent_start, r.driver, .stack = 1);
+	if (_i != 3)
+		STORY(&r.s, nvm_step, r.driver, .step = 4);
+	STORY(&r.s, nvme_state, r.controller, .cc = 0x460001, .csts = 1, .state = BF_NVME_ON);
+	STORY(&r.s, nvme_queue, r.queue, .qid = 1, .queue = 1, .what = BF_NVME_QUEUE_CREATED);
+	if (_i == 1)
+		STORY(&r.s, nvme_queue, r.queue, .qid = 1, .queue = 1, .what = BF_NVME_QUEUE_DELETED);
+	if (_i == 1 || _i == 2)
+		STORY(&r.s, nvm_step, r.driver, .step = 15);
+	if (_i == 1)
+		STORY(&r.s, nvme_state, r.controller, .state = BF_NVME_SHUT_DOWN);
+	if (_i == 2) { /* it looks again and again, and the run ends long after anything was stored */
+		r.s.now += 1000000000000;
+		STORY(&r.s, nvm_step, r.driver, .step = 15, .failure = -1);
+	} else {
+		STORY(&r.s, agent_end, r.driver, .ahead = 0);
+	}
+	story_ends(&r.s, _i == 0 || _i == 2 ? "NVME-LEFT-ON" : NULL,
+		   _i == 2 ? "with 0 in SHN" : "is still enabled (CC 0x460001) with 1 I/O queues");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("rules_nvme_more");
@@ -224,6 +255,7 @@ int main(void)
 	tcase_add_test(t, nobody_keeps_it_alive);
 	tcase_add_loop_test(t, loads_of_threads_that_have_not_polled, 0, 2);
 	tcase_add_loop_test(t, doorbell_of_eight_bytes, 0, 4);
+	tcase_add_loop_test(t, a_controller_that_stays_on, 0, 4);
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

@@ -366,6 +366,20 @@ START_TEST(keys_of_other_nics)
 }
 END_TEST
 
+/* An atomic that changes nothing (0), one that does (1), one that does behind it (2); one elsewhere (3). */
+START_TEST(signals_that_add_nothing)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, dma_rmw, r.nic, .va = CQ + (_i == 3 ? 8 : 0), .before = 5, .after = _i == 1 ? 6 : 5, .len = 8);
+	if (_i == 2)
+		STORY(&r.s, dma_rmw, r.nic, .va = CQ, .before = 5, .after = 6, .len = 8);
+	ends(&r, "a signal", _i ? "MACHINE-STUCK" : "MLX5-SIGNAL-ZERO",
+	     _i ? "waits for a signal" : "the last atomic that came there left it as it was, 0x5");
+}
+END_TEST
+
 /* Control segments by a driver that says nothing: with room (0), without (1), and of another queue pair (2). */
 START_TEST(a_ring_without_room)
 {
@@ -512,6 +526,7 @@ int main(void)
 	tcase_add_loop_test(t, memory_was_anothers_record, 0, 2);
 	tcase_add_loop_test(t, laps_of_a_completion_queue, 0, 5);
 	tcase_add_loop_test(t, plain_polls, 0, 3);
+	tcase_add_loop_test(t, signals_that_add_nothing, 0, 4);
 	tcase_add_loop_test(t, keys_of_other_nics, 0, 4);
 	tcase_add_loop_test(t, a_ring_without_room, 0, 3);
 	tcase_add_loop_test(t, sizes_of_admin_queues, 0, 3);

@@ -8,6 +8,7 @@
 #include "sim/clock.h"
 #include "tools/workloads/family.h"
 #include "tools/workloads/profile.h"
+#include "traces/records/ibgda.h"
 
 struct choices {
 	struct bf_gin_shape shape;
@@ -234,6 +235,19 @@ static void wrong(struct outcome *r, uint64_t n, const char *what, uint32_t pe, 
 	r->wrong += n;
 }
 
+/*
+ * Where the first of them lies, for rules: what wrote it last is in the trace. Keys count from the beginning of the
+ * heap, and so do the addresses of entries. Threads tell of theirs themselves.
+ */
+static void tell_wrong(const struct arena *a, uint32_t pe, uint64_t offset, const char *text)
+{
+	struct bf_sim *sim = a->w->backend->sim ? a->w->backend->sim(a->world) : NULL;
+
+	if (sim && bf_probe(sim, BF_CLASS_DRIVER))
+		BF_EMIT_TAIL(sim, bf_stream_actor(&sim->rec, "host", "workload"), ibgda_mismatch, text,
+			     (uint32_t)strlen(text), .va = offset, .pe = pe);
+}
+
 /* What was put, on the PE that it was put to; a source that was written over early shows here. */
 static void check_landed(const struct arena *a, uint32_t pe, uint32_t i, struct outcome *r)
 {
@@ -244,13 +258,16 @@ static void check_landed(const struct arena *a, uint32_t pe, uint32_t i, struct 
 	if (s->work != BF_GIN_PUT && s->work != BF_GIN_SIGNAL && s->work != BF_GIN_COUNTER)
 		return;
 	for (uint32_t m = 0; m < s->messages; m++) {
-		uint64_t bad = 0;
+		const uint64_t at = a->at.dst + pe * area + ((uint64_t)i * s->messages + m) * a->at.stride;
+		const bool first = !r->wrong;
+		uint64_t bad = 0, where = 0;
 
 		for (uint32_t k = 0; k * 8 < s->bytes; k++)
-			bad += *word_at(a, to,
-					a->at.dst + pe * area + ((uint64_t)i * s->messages + m) * a->at.stride +
-					    k * 8) != bf_gin_word(pe, i, m, k);
+			if (*word_at(a, to, at + k * 8) != bf_gin_word(pe, i, m, k) && !bad++)
+				where = at + k * 8;
 		wrong(r, bad, "not what was put", to, i, m);
+		if (bad && first)
+			tell_wrong(a, to, where, r->text);
 	}
 }
 
@@ -290,6 +307,8 @@ static int run(const void *choices, struct bf_sink *sink, void *result, struct b
 	r->base.wall_ns = bf_monotonic_ns() - began;
 	if (!rc)
 		r->base.verdict = judge(&a, r);
+	if (!rc && r->wrong && w->backend->sim(a.world))
+		bf_stream_flush(&w->backend->sim(a.world)->rec);
 	if (!rc && w->counts && w->backend->sim(a.world))
 		r->base.counts = bf_counts_take(w->backend->sim(a.world));
 	bf_gin_host_close(a.host);

@@ -652,7 +652,7 @@ static void forget_run(void *facts)
 	R(sharing) R(cqe_not_asked) R(signal_passes) R(entry_unseen) R(dbrec_endian) R(cqe_owner) R(weak_poll)          \
 	R(rnr_endless) R(error_unseen) R(unsignalled) R(key_elsewhere) R(cq_view) R(wait_unmet) R(wrong_bytes) R(descriptor_lost)      \
 	R(ring_unrung) R(no_grh) R(cqe_compressed) R(poll_lapped) R(sport_shared) R(read_serial)         \
-	R(descriptor_torn) R(window_aside) R(descriptor_slot) R(no_interrupt)
+	R(descriptor_torn) R(window_aside) R(descriptor_slot) R(no_interrupt) R(signal_zero) R(bf_shared)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_mlx5_##name;

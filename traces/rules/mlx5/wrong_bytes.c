@@ -69,8 +69,12 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = bf_rule_find(r, e, NULL);
 	if (!f)
 		return;
-	bf_finding_say(f, "the first wrong byte of PE %" PRIu64 " lies at 0x%" PRIx64 " (%.*s)", e->ibgda_mismatch.pe,
-		       e->ibgda_mismatch.va, (int)e->tail_len, (const char *)e->tail);
+	bf_finding_say(f, "the first wrong byte of PE %" PRIu64 " lies at 0x%" PRIx64, e->ibgda_mismatch.pe,
+		       e->ibgda_mismatch.va);
+	if (e->tail_len)
+		bf_finding_say(f, " (%.*s)", (int)e->tail_len, (const char *)e->tail);
+	else
+		bf_finding_say(f, ", as %s found", bf_rule_actor(r->rules, e->actor));
 	p = blame(r->state, e->ibgda_mismatch.va);
 	if (!p)
 		return;
