@@ -1,5 +1,6 @@
 /* NVMe rules about what no driver here does: PCI set-up, outstanding admin commands. On records made by hand. */
 #include "traces/records/nvme_driver.h"
+#include "models/nvme/prm.h"
 #include "models/nvme/records.h"
 #include "sim/bytes.h"
 #include "sim/records_agent.h"
@@ -209,6 +210,21 @@ START_TEST(doorbell_of_eight_bytes)
 }
 END_TEST
 
+/* Two submission queues and one completion queue are asked for: SQ 2 (0), CQ 2 (1), SQ 3 (2). */
+START_TEST(more_queues_than_were_asked_for)
+{
+	uint8_t entry[64] = { BF_NVME_ADM_SET_FEATURES };
+	struct rig r;
+
+	begin(&r);
+	entry[40] = 7;
+	entry[44] = 1;
+	STORY_TAIL(&r.s, nvme_fetch, r.queue, entry, 64, .opcode = BF_NVME_ADM_SET_FEATURES);
+	STORY(&r.s, nvme_queue, r.queue, .qid = _i == 2 ? 3 : 2, .queue = _i == 1, .what = BF_NVME_QUEUE_CREATED);
+	story_ends(&r.s, _i ? "NVME-QUEUE-COUNT" : NULL, _i == 1 ? "had asked for 1" : "had asked for 2");
+}
+END_TEST
+
 /*
  * Queues that are left (0), all is shut down (1), a shutdown that is waited for and was not asked for (2), a driver
  * that says nothing of its steps (3).
@@ -256,6 +272,7 @@ int main(void)
 	tcase_add_loop_test(t, loads_of_threads_that_have_not_polled, 0, 2);
 	tcase_add_loop_test(t, doorbell_of_eight_bytes, 0, 4);
 	tcase_add_loop_test(t, a_controller_that_stays_on, 0, 4);
+	tcase_add_loop_test(t, more_queues_than_were_asked_for, 0, 3);
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

@@ -11,6 +11,7 @@
 #include "sim/records_agent.h"
 #include "sim/records_io.h"
 #include "tests/traces/rules_story.h"
+#include "traces/records/gin.h"
 #include "traces/records/ibgda.h"
 #include "traces/records/nvme_driver.h"
 
@@ -380,6 +381,21 @@ START_TEST(signals_that_add_nothing)
 }
 END_TEST
 
+/* A proxy that has posted what it was asked for; the device is through (0), or is not (1). */
+START_TEST(a_proxy_that_does_not_say_so)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, gin_descriptor, r.thread, .index = 0, .qpn = QPN);
+	STORY(&r.s, gin_taken, r.thread, .index = 0, .entry = 0, .qpn = QPN, .posted = 1);
+	fetch(&r, 0);
+	if (!_i)
+		STORY(&r.s, wqe_done, r.qp, .qpn = QPN, .next = 1, .signalled = 1, .opcode = 8);
+	ends(&r, "descriptors that the proxy exec", _i ? NULL : "MLX5-DESCRIPTOR-LOST", "the proxy does not say so");
+}
+END_TEST
+
 /* Control segments by a driver that says nothing: with room (0), without (1), and of another queue pair (2). */
 START_TEST(a_ring_without_room)
 {
@@ -527,6 +543,7 @@ int main(void)
 	tcase_add_loop_test(t, laps_of_a_completion_queue, 0, 5);
 	tcase_add_loop_test(t, plain_polls, 0, 3);
 	tcase_add_loop_test(t, signals_that_add_nothing, 0, 4);
+	tcase_add_loop_test(t, a_proxy_that_does_not_say_so, 0, 2);
 	tcase_add_loop_test(t, keys_of_other_nics, 0, 4);
 	tcase_add_loop_test(t, a_ring_without_room, 0, 3);
 	tcase_add_loop_test(t, sizes_of_admin_queues, 0, 3);

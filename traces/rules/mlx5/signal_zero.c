@@ -96,7 +96,6 @@ const struct bf_rule bf_rule_mlx5_signal_zero = {
 	},
 	.rank = BF_RANK_STUCK,
 	.records = BF_SEES(dma_rmw, agent_wait, agent_wake, agent_end),
-	.needs = BF_SEES(dma_rmw, agent_wait),
 	.state_bytes = sizeof(struct state),
 	.on = on,
 	.end = end,

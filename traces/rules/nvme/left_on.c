@@ -67,7 +67,10 @@ static void end(struct bf_rule_run *r, bool complete)
 	const struct state *s = r->state;
 	const struct bf_machine *m = bf_rule_run_facts(r->rules, &bf_rules_machine);
 
-	for (uint32_t i = 0; complete && m && !m->deadlocked && !m->failed && i < CONTROLLERS; i++)
+	/* A driver that has given up for another reason leaves everything as it is. */
+	if (!complete || !m || m->deadlocked || m->failed || !bf_rule_silent(r, NULL))
+		return;
+	for (uint32_t i = 0; i < CONTROLLERS; i++)
 		if (s->of[i].on)
 			judge(r, m, i);
 }
@@ -88,6 +91,7 @@ const struct bf_rule bf_rule_nvme_left_on = {
 		.why = "Every workload shuts its controller down; one that fails is abandoned with its device.",
 	},
 	.rank = BF_RANK_LUCK,
+	.net = 1,
 	.records = BF_SEES(nvm_step, nvme_queue, nvme_state),
 	.needs = BF_SEES(nvme_state),
 	.state_bytes = sizeof(struct state),

@@ -517,7 +517,7 @@ static void forget(void *facts)
 	R(aer_waited) R(moved_buffer) R(data_stale) R(shared_buffer) R(sqhd_count) R(plain_poll) R(unmapped)           \
 	R(mdts) R(lba_range) R(nsid) R(protection) R(cns) R(request_limit) R(error_status) R(flush_early)              \
 	R(read_overlap) R(taken_twice) R(doorbell_each) R(depth_one) R(small_io) R(shared_queue) R(captured_status)             \
-	R(captured_late) R(queue_overlap) R(left_on) R(weak_poll) R(cq_freed)
+	R(captured_late) R(queue_overlap) R(left_on) R(queue_count) R(weak_poll) R(cq_freed)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_nvme_##name;

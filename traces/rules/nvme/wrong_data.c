@@ -69,6 +69,14 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;
+	if (!e->nvm_mismatch.va) { /* not in memory */
+		bf_finding_say(
+		    f,
+		    "%s was answered 0x%" PRIx64 " by the controller in place of 0x%" PRIx64
+		    ": the admin command asked for something else, or the one that set it said something else",
+		    bf_rule_actor(r->rules, e->actor), e->nvm_mismatch.found, e->nvm_mismatch.wanted);
+		return;
+	}
 	bf_finding_say(f,
 		       "%s found 0x%" PRIx64 " in place of 0x%" PRIx64 " at 0x%" PRIx64 ", byte %" PRIu64
 		       " of what it read from block %" PRIu64 " on",
