@@ -392,7 +392,8 @@ START_TEST(a_proxy_that_does_not_say_so)
 	fetch(&r, 0);
 	if (!_i)
 		STORY(&r.s, wqe_done, r.qp, .qpn = QPN, .next = 1, .signalled = 1, .opcode = 8);
-	ends(&r, "descriptors that the proxy exec", _i ? NULL : "MLX5-DESCRIPTOR-LOST", "the proxy does not say so");
+	ends(&r, "descriptors that the proxy exec", _i ? "MACHINE-STUCK" : "MLX5-DESCRIPTOR-LOST",
+	     _i ? "waits for descriptors" : "the proxy does not say so");
 }
 END_TEST
 
