@@ -58,4 +58,16 @@ END
 "$BELFRY" lint "$work/graph" >"$work/out"
 [ $? -eq 3 ] || fail "a trace in function_graph form: exit code"
 grep -q 'NVME-CAPTURED-STATUS, the root cause' "$work/out" || fail "its status is not found: $(cat "$work/out")"
+# Of a damaged trace only what stands in front of the gap is judged: behind it a record that is missing proves nothing.
+"$BELFRY" run ibgda-put --messages 300 --trace "$work/t.bft" >"$work/run" 2>&1
+printf '\377\377\377\377' | dd of="$work/t.bft" bs=1 seek=$(($(stat -c %s "$work/t.bft") / 2)) conv=notrunc 2>"$work/dd"
+"$BELFRY" lint "$work/t.bft" >"$work/out"
+[ $? -eq 3 ] || fail "a trace with a gap: exit code"
+grep -q 'records behind that are not judged' "$work/out" || fail "the gap is not told: $(cat "$work/out")"
+! grep -q '^error' "$work/out" || fail "a right driver is accused for what is missing: $(cat "$work/out")"
+# An error that stands there is told.
+"$BELFRY" run ibgda-put --messages 3000 --faults 'qp-error count=1 after=600us' --trace "$work/t.bft" >"$work/run" 2>&1
+printf '\377\377\377\377' | dd of="$work/t.bft" bs=1 seek=$(($(stat -c %s "$work/t.bft") / 4)) conv=notrunc 2>"$work/dd"
+"$BELFRY" lint "$work/t.bft" >"$work/out"
+[ $? -eq 3 ] || fail "a trace with a gap and an error behind it: exit code"
 exit $failed

@@ -110,11 +110,38 @@ static int replay(struct bf_lint *l, const char *path, const struct bf_input *in
 	return rc == -ENOMEM ? bf_fail(err, rc, "no memory to replay %s", path) : 0;
 }
 
+/* What stands behind a gap is not judged; errors that stand there are told all the same. */
+static void tell_behind(struct bf_lint_file *f)
+{
+	const struct bf_rules_behind *b = bf_rules_behind(f->rules);
+	const size_t used = strlen(f->err.text);
+
+	if (!b->records)
+		return;
+	snprintf(f->err.text + used, sizeof(f->err.text) - used,
+		 "; %" PRIu64 " records behind that are not judged, for what they rest on may be missing", b->records);
+}
+
+/* A trace that holds an error is never "nothing found". */
+static int tell_errors_behind(struct bf_lint_file *f)
+{
+	const struct bf_rules_behind *b = bf_rules_behind(f->rules);
+
+	if (!b->errors || f->failed || bf_rules_problems(f->rules))
+		return 0;
+	if (asprintf(&f->failed, "%" PRIu64 " record%s of errors behind the gap, first %s", b->errors,
+		     b->errors == 1 ? "" : "s", b->first) < 0)
+		f->failed = NULL;
+	f->story = f->failed ? strdup("") : NULL;
+	return f->story ? 0 : bf_fail(&f->err, -ENOMEM, "no memory for what stands behind a gap");
+}
+
 /* What a capture does not show may have happened all the same. */
 static int read_input(struct bf_lint_file *f, struct bf_input *in)
 {
 	int rc = bf_rules_trace(f->rules, in->trace, &f->err);
 
+	tell_behind(f);
 	if (!rc && in->damage)
 		f->err = in->damage_error;
 	else if (!rc)
@@ -177,6 +204,8 @@ static int read_file(struct bf_lint *l, uint32_t i, const struct bf_rules_opts *
 	/* Who asks for one rule gets what that says. */
 	if (!rc && !in.is_capture && !opts->nonly)
 		rc = read_failure(f, &in);
+	if (!rc && !opts->nonly)
+		rc = tell_errors_behind(f);
 	if (!rc && (in.capture || in.ftrace))
 		rc = replay(l, f->path, &in, opts, &f->err);
 	f = &l->files[i];

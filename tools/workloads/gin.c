@@ -249,7 +249,7 @@ static void tell_wrong(const struct arena *a, uint32_t pe, uint64_t offset, cons
 }
 
 /* What was put, on the PE that it was put to; a source that was written over early shows here. */
-static void check_landed(const struct arena *a, uint32_t pe, uint32_t i, struct outcome *r)
+static void check_landed(const struct arena *a, uint32_t pe, uint32_t i, bool tell, struct outcome *r)
 {
 	const struct bf_gin_shape *s = &a->w->shape;
 	const uint32_t to = (pe + 1) % a->w->pes;
@@ -266,7 +266,7 @@ static void check_landed(const struct arena *a, uint32_t pe, uint32_t i, struct 
 			if (*word_at(a, to, at + k * 8) != bf_gin_word(pe, i, m, k) && !bad++)
 				where = at + k * 8;
 		wrong(r, bad, "not what was put", to, i, m);
-		if (bad && first)
+		if (bad && first && tell)
 			tell_wrong(a, to, where, r->text);
 	}
 }
@@ -279,11 +279,13 @@ static enum end judge(const struct arena *a, struct outcome *r)
 		return DEADLOCK;
 	if (r->world.end == BF_END_LIMIT)
 		return LIMIT;
+	for (uint32_t pe = 0; pe < a->w->pes; pe++)
+		for (uint32_t i = 0; i < a->at.issuers; i++)
+			error |= *word_at(a, pe, a->at.done + i * 8ull) != 1;
 	for (uint32_t pe = 0; pe < a->w->pes; pe++) {
 		for (uint32_t i = 0; i < a->at.issuers; i++) {
-			error |= *word_at(a, pe, a->at.done + i * 8ull) != 1;
 			wrong(r, *word_at(a, pe, a->at.bad + i * 8ull), "a thread found wrong data", pe, i, 0);
-			check_landed(a, pe, i, r);
+			check_landed(a, pe, i, !error, r); /* what an error cost is no news */
 		}
 	}
 	r->messages = (uint64_t)a->w->pes * a->at.issuers * a->w->shape.messages;

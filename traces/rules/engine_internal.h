@@ -73,6 +73,7 @@ struct bf_rules {
 	struct bf_device_family *outside; /* families of devices that come with the program */
 	uint32_t noutside, nours;         /* families */
 	struct bf_family_run *families;
+	struct bf_rules_behind behind;
 	uint32_t nfamilies;
 	struct bf_rule_run *runs;
 	uint32_t nruns;

@@ -116,6 +116,13 @@ int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err)
  * when memory ran out on the way: then what was found is not all that there is, and nothing found means nothing.
  */
 int bf_rules_finish(struct bf_rules *r, bool complete);
+
+/* What bf_rules_trace() read behind the first gap of a damaged trace, and did not judge. */
+struct bf_rules_behind {
+	uint64_t records, errors; /* in all; of them those that tell of an error by themselves */
+	char first[32];           /* type of the first of those */
+};
+const struct bf_rules_behind *bf_rules_behind(const struct bf_rules *r);
 uint32_t bf_rules_count(const struct bf_rules *r);
 const struct bf_found *bf_rules_found(const struct bf_rules *r, uint32_t i);
 /* NULL when nothing but notes was found, or all of it is suppressed. */

@@ -2,6 +2,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "sim/records_agent.h"
 #include "traces/rules/engine_internal.h"
@@ -249,6 +250,41 @@ int bf_rules_write(struct bf_sink *sink, const void *records, size_t len)
 	return r->status;
 }
 
+/* Whether the record tells by itself that something went wrong, whatever came before it. */
+static bool tells_of_error(const struct bf_trace_record *rec)
+{
+	static const char *const always[] = { "qp_error",          "mkey_error", "run_failed",   "deadlock",
+					      "nvme_driver_error", "sdma_fault", "hopper_fault", NULL };
+	static const char *const status[] = { "status", "syndrome", NULL }; /* of completions: 0 is good */
+	const char *name = rec->type->name;
+	uint64_t value;
+
+	for (size_t i = 0; always[i]; i++)
+		if (!strcmp(name, always[i]))
+			return true;
+	for (size_t i = 0; status[i]; i++)
+		if ((!strcmp(name, "cqe") || !strcmp(name, "nvme_completion")) &&
+		    bf_trace_field_u64(rec, status[i], &value) && value)
+			return true;
+	return false;
+}
+
+/*
+ * Behind a gap nobody knows what the missing records were: a rule that looked for one of them would accuse the
+ * innocent. Only what is an error by itself counts there.
+ */
+static void note_behind(struct bf_rules *r, const struct bf_trace_record *rec)
+{
+	r->behind.records++;
+	if (tells_of_error(rec) && !r->behind.errors++)
+		snprintf(r->behind.first, sizeof(r->behind.first), "%s", rec->type->name);
+}
+
+const struct bf_rules_behind *bf_rules_behind(const struct bf_rules *r)
+{
+	return &r->behind;
+}
+
 int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err)
 {
 	struct bf_trace_record rec;
@@ -258,6 +294,10 @@ int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err)
 	while ((rc = bf_trace_next_good(t, &rec, &damage)) > 0) {
 		const struct bf_trace_actor *a;
 
+		if (damage) {
+			note_behind(r, &rec);
+			continue;
+		}
 		if (rec.actor != actor && (rec.actor >= r->nactors || !r->actors[rec.actor].name[0])) {
 			a = bf_trace_actor(t, rec.actor);
 			rc = a ? r->sink.declare_actor(&r->sink, a->number, a->kind, a->name) : 0;

@@ -69,7 +69,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;
-	if (!e->nvm_mismatch.va) { /* not in memory */
+	if (!e->nvm_mismatch.va && !e->nvm_mismatch.qid) { /* in an answer, not in memory */
 		bf_finding_say(
 		    f,
 		    "%s was answered 0x%" PRIx64 " by the controller in place of 0x%" PRIx64
