@@ -250,23 +250,22 @@ int bf_rules_write(struct bf_sink *sink, const void *records, size_t len)
 	return r->status;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t len = strlen(text), n = strlen(end);
+
+	return len >= n && !strcmp(text + len - n, end);
+}
+
 /* Whether the record tells by itself that something went wrong, whatever came before it. */
 static bool tells_of_error(const struct bf_trace_record *rec)
 {
-	static const char *const always[] = { "qp_error",          "mkey_error", "run_failed",   "deadlock",
-					      "nvme_driver_error", "sdma_fault", "hopper_fault", NULL };
-	static const char *const status[] = { "status", "syndrome", NULL }; /* of completions: 0 is good */
 	const char *name = rec->type->name;
 	uint64_t value;
 
-	for (size_t i = 0; always[i]; i++)
-		if (!strcmp(name, always[i]))
-			return true;
-	for (size_t i = 0; status[i]; i++)
-		if ((!strcmp(name, "cqe") || !strcmp(name, "nvme_completion")) &&
-		    bf_trace_field_u64(rec, status[i], &value) && value)
-			return true;
-	return false;
+	return ends_with(name, "_error") || ends_with(name, "_fault") || !strcmp(name, "run_failed") ||
+	       !strcmp(name, "deadlock") || (bf_trace_field_u64(rec, "syndrome", &value) && value) ||
+	       (bf_trace_field_u64(rec, "status", &value) && value);
 }
 
 /*
