@@ -27,10 +27,11 @@ static void step(struct rig_pair *p, uint8_t kind, const uint8_t *bytes, uint32_
 	}
 }
 
-/* Two SENDs to queue pairs that share a receive queue with one WQE, and a limit. */
+/* Two SENDs to queue pairs that share a receive queue with one WQE, and a limit. Whoever finds it empty is asked again
+ * a few times only: each time costs as much as a command. */
 static void share(struct rig_pair *p, struct rig_srq *srq, struct rig_qp q[4])
 {
-	static const struct rig_qp_opts o = { .log_sq = 4, .log_rd = 2, .timeout = 2, .no_rq = true };
+	static const struct rig_qp_opts o = { .log_sq = 4, .log_rd = 2, .timeout = 2, .rnr_timer = 9, .no_rq = true };
 	struct rig_qp_opts to = o;
 
 	rig_srq_open(&p->rig.node[1], srq, true, 3, 6);

@@ -172,6 +172,28 @@ START_TEST(test_bad_lines)
 }
 END_TEST
 
+/* A name that a zero byte cuts is no field's name, and nothing behind the field's own name is read. */
+START_TEST(test_zero_in_name)
+{
+	static const char before[] = HEAD DECLARE "{\"time_ps\":1,\"actor\":4,\"type\":\"x\",\"fields\":{\"u";
+	struct bf_trace_record rec;
+	struct bf_error err = { 0 };
+	char text[4096];
+	struct bf_trace *t;
+	size_t n = sizeof(before) - 1;
+
+	memcpy(text, before, n);
+	memset(text + n, 'x', 1000);
+	text[n] = '\0';
+	n += 1000;
+	n += (size_t)snprintf(text + n, sizeof(text) - n, "\":0,\"i\":0,\"t\":\"\",\"e\":0}}\n");
+	ck_assert_int_eq(bf_trace_open_memory(text, n, &t, &err), 0);
+	ck_assert_int_eq(bf_trace_next(t, &rec), -EBADMSG);
+	ck_assert_ptr_nonnull(strstr(err.text, "no such field"));
+	bf_trace_close(t);
+}
+END_TEST
+
 START_TEST(test_end_line)
 {
 	struct fix f;
@@ -221,6 +243,7 @@ int main(void)
 	tcase_add_test(c, test_round_trip);
 	tcase_add_test(c, test_values);
 	tcase_add_test(c, test_bad_lines);
+	tcase_add_test(c, test_zero_in_name);
 	tcase_add_test(c, test_end_line);
 	tcase_add_test(c, test_refused);
 	suite_add_tcase(s, c);

@@ -258,7 +258,8 @@ static unsigned field_named(const struct bf_rec_schema *schema, const struct bf_
 	for (unsigned i = 0; i < schema->nfields; i++) {
 		const unsigned at = (guess + i) % schema->nfields;
 		const char *name = schema->fields[at].name;
-		if (strncmp(name, m->name, m->name_len) == 0 && name[m->name_len] == '\0')
+		/* A zero byte in the line ends neither name. */
+		if (strncmp(name, m->name, m->name_len) == 0 && strnlen(name, m->name_len + 1) == m->name_len)
 			return at;
 	}
 	return schema->nfields;

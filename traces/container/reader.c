@@ -20,9 +20,12 @@ int64_t bf_trace_need(struct bf_trace *t, size_t n)
 		t->in.len = have;
 		t->pos = 0;
 	}
-	/* Sizes come from the file: ask for memory as bytes arrive, not as they are promised. */
+	/* Sizes come from the file: ask for memory as bytes arrive, not as they are promised; for a short file for
+	 * little. */
+	const size_t most = t->can_seek && t->size < (1u << 20) ? (size_t)t->size / 4096 * 4096 + 4096 : 1u << 20;
 	while (have < n) {
-		size_t step = n - have < 65536 ? 65536 : n - have > (1u << 20) ? 1u << 20 : n - have;
+		size_t step = n - have < 65536 ? 65536 : n - have;
+		step = step > most ? most : step;
 		if (bf_bytes_room(&t->in, step))
 			return bf_fail(t->err, -ENOMEM, "%s: no memory", t->name);
 		size_t got = fread(t->in.at + have, 1, step, t->file);
