@@ -284,7 +284,7 @@ static int enumerate(struct bf_litmus_world *w, struct bf_litmus_result *out, st
 		}
 	} while (bf_enumeration_next(&w->choices));
 	if (w->choices.failed)
-		return bf_fail(err, -EIO, "a run did not repeat itself");
+		return bf_fail(err, -EIO, "no memory for choices, or a run did not repeat itself");
 	out->whole = true;
 	return 0;
 }

@@ -189,7 +189,7 @@ static enum bf_trial_verdict run_world(struct bf_trial *t, struct bf_world_resul
 
 	if (rc) {
 		machine_failed(t, rc, "the run");
-		return BF_TRIAL_STOPPED;
+		return rc == -ENOMEM ? BF_TRIAL_NOT_RUN : BF_TRIAL_STOPPED; /* which says nothing of the code */
 	}
 	if (out->end != BF_END_DONE)
 		return out->end == BF_END_LIMIT ? BF_TRIAL_LIMIT : BF_TRIAL_STUCK;

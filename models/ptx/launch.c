@@ -260,5 +260,6 @@ int bf_ptx_device_launch(struct bf_ptx_device *d, struct bf_ptx_library *lib, co
 	*d->last_grid = g;
 	d->last_grid = &g->next;
 	bf_ptx_schedule(d);
-	return 0;
+	/* What is half there must not run. */
+	return d->sim->error.code == -ENOMEM ? -ENOMEM : 0;
 }

@@ -1,9 +1,10 @@
 /*
  * Preloaded into a program: its n-th request for memory fails (FAKE_MEMORY_FAIL=N), or that one and all that follow
  * (FAKE_MEMORY_FAIL=N+). Without it requests are counted, and the count goes into the file that FAKE_MEMORY_COUNT
- * names.
+ * names. With FAKE_MEMORY_TRAP a SIGTRAP at the first refusal tells a debugger whose request it was.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ extern void *__libc_memalign(size_t align, size_t size);
 
 static _Atomic unsigned long long requests;
 static unsigned long long fails_at;
-static bool for_good;
+static bool for_good, traps;
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -30,6 +31,7 @@ __attribute__((constructor)) static void begin(void)
 	requests = 0;
 	fails_at = strtoull(at, &end, 10);
 	for_good = *end == '+';
+	traps = getenv("FAKE_MEMORY_TRAP") != NULL;
 }
 
 __attribute__((destructor)) static void end(void)
@@ -50,6 +52,8 @@ static bool refused(void)
 
 	if (!fails_at || n < fails_at || (n > fails_at && !for_good))
 		return false;
+	if (traps && n == fails_at)
+		raise(SIGTRAP);
 	errno = ENOMEM;
 	return true;
 }

@@ -1,6 +1,7 @@
 /*
  * belfry check litmus: litmus tests, each run on the views in every way, and what came of it compared with the verdict.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,8 @@ static int take(void *tally, struct bf_json_line *l)
 	rc = bf_litmus_run(t->test, &(struct bf_litmus_opts){ 0 }, &r, &err);
 	if (!rc && t->test->ordering == BF_ORDER_GPU && t->test->has_verdict)
 		rc = on_buffers(t, &on, &err);
+	if (rc == -ENOMEM || rc == -EIO) /* nothing that the test could say */
+		return bf_fail(l->err, rc, "%s", err.text);
 	if (rc) {
 		t->base.taken++;
 		t->unfinished++;

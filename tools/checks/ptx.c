@@ -97,7 +97,7 @@ static int machine_run(struct machine *m, struct bf_ptx_launch *launch, uint32_t
 	if (rc)
 		return bf_fail(err, rc, "%s", m->sim->error.text);
 	if (bf_sim_run(m->sim, BF_NEVER) != BF_RUN_IDLE)
-		return bf_fail(err, -EDEADLK, "%s", m->sim->error.text);
+		return bf_fail(err, m->sim->error.code == -ENOMEM ? -ENOMEM : -EDEADLK, "%s", m->sim->error.text);
 	if (bf_ptx_device_fault(m->device))
 		return bf_fail(err, -EIO, "%s", bf_ptx_device_fault(m->device)->text);
 	return 0;
@@ -325,7 +325,9 @@ static int run_rows(struct tally *t, struct bf_json_line *l, const struct bf_ptx
 		rc = machine_run(&m, &launch, 0, offsetof(struct params, n), &err);
 		t->instructions += bf_ptx_device_counts(m.device).instructions;
 	}
-	if (rc) {
+	if (rc == -ENOMEM) {
+		bf_fail(l->err, rc, "%s", err.text);
+	} else if (rc) {
 		tell(t, label, err.text);
 		rc = 0;
 	} else {
@@ -417,7 +419,7 @@ struct shape {
 };
 
 static int run_kernel(struct tally *t, const struct shape *s, const char *name, uint64_t seed, uint32_t want,
-		      const char *label)
+		      const char *label, struct bf_error *lack)
 {
 	const struct bf_ptx_source source = { "module", t->module, t->module_len, &t->strays };
 	struct bf_ptx_launch launch = { .kernel = name,
@@ -442,9 +444,11 @@ static int run_kernel(struct tally *t, const struct shape *s, const char *name, 
 	}
 	if (!rc && crc(0, m.out->bytes + s->from * 4, (s->to - s->from) * 4) != want)
 		bf_fail(&err, -EBADMSG, "other words than on silicon");
+	machine_close(&m);
+	if (rc == -ENOMEM) /* says nothing of the kernel */
+		return bf_fail(lack, rc, "%s", err.text);
 	tell(t, label, err.text);
 	t->columns++;
-	machine_close(&m);
 	return 0;
 }
 
@@ -469,7 +473,7 @@ static int take_kernel(struct tally *t, struct bf_json_line *l, const struct bf_
 		if (number(l, "crc", i, 16, &want))
 			return wrong_field(l, "crc", "has fewer entries than seeds");
 		snprintf(label, sizeof(label), "%s, seed %" PRIu64, name, seed);
-		rc = run_kernel(t, &s, name, seed, (uint32_t)want, label);
+		rc = run_kernel(t, &s, name, seed, (uint32_t)want, label, l->err);
 		if (rc)
 			return rc;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/records_agent.h"
+#include "tools/cli/cli.h"
 
 /* A source file that was interpreted tells its lines itself. */
 static bool is_text(const struct bf_place *place, struct bf_source_line *out)
@@ -53,6 +54,13 @@ void bf_sources_free(struct bf_sources *s)
 	free(s);
 }
 
+/* libdw's own ends the program as if the workload had failed. */
+__attribute__((noreturn)) static void end_without_memory(void)
+{
+	fputs("belfry: no memory for line numbers\n", stderr);
+	exit(BF_EXIT_USAGE);
+}
+
 static void open_file(struct file *f, const char *path)
 {
 	static const Dwfl_Callbacks callbacks = {
@@ -61,7 +69,9 @@ static void open_file(struct file *f, const char *path)
 		.section_address = dwfl_offline_section_address,
 	};
 	const unsigned char *id;
+	Dwarf_Addr bias;
 	GElf_Addr at;
+	Dwarf *lines;
 
 	f->path = strdup(path);
 	f->dwfl = dwfl_begin(&callbacks);
@@ -71,6 +81,9 @@ static void open_file(struct file *f, const char *path)
 	dwfl_report_end(f->dwfl, NULL, NULL);
 	if (f->module && dwfl_module_build_id(f->module, &id, &at) >= 8)
 		f->build_id = bf_get_be64(id);
+	lines = f->module ? dwfl_module_getdwarf(f->module, &bias) : NULL;
+	if (lines)
+		dwarf_new_oom_handler(lines, end_without_memory);
 }
 
 static struct file *find_file(struct bf_sources *s, const char *path)

@@ -101,6 +101,8 @@ static int put_all(struct vcd *v, FILE *out)
 		putc('\n', out);
 	}
 	fputs("$end\n", out);
+	if (fflush(v->changes) || ferror(v->changes)) /* which rewind() would forget */
+		return bf_fail(w->err, -EIO, "cannot write the waveforms aside: %s", strerror(errno));
 	rewind(v->changes);
 	while ((n = fread(buf, 1, sizeof(buf), v->changes)) > 0)
 		fwrite(buf, 1, n, out);

@@ -1,0 +1,230 @@
+"""Every command of belfry while something is missing: memory at the n-th request, room on the disk, a standard output.
+
+usage: starved.py memory|outputs BELFRY FAKE_MEMORY SOURCE_DIR SAMPLES [WORD]
+
+It ends as if nothing were missing, or with exit code 2 and a text: no signal, no verdict without what it would need, no
+file that says less and ends well. Not here: doctor, whose answers come from libraries that say of a lack of memory what
+they say where they are missing. SAMPLES requests of each command fail, once and for good; 0: all of them. 1: a request once or for good, and a full disk
+for commands that make files, no more. WORD: only
+commands that have it among their words. Works in the current folder.
+"""
+import glob, lzma, os, re, resource, signal, subprocess, sys, zlib
+
+how, belfry, fake, source, samples = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5])
+only = sys.argv[6] if len(sys.argv) > 6 else None
+shipped, corpus = source + '/traces/samples/', source + '/tests/fuzz/corpus/'
+PATIENCE = 120    # seconds; for what hangs
+PUT = ['--kernel', 'put', '--same', '64'] + [w for a in (
+    'mlx5:sq', 'mlx5:dbrec', 'mlx5:doorbell', 'mlx5:cq', 'mlx5:qpn', 'mlx5:local-va', 'mlx5:lkey', 'mlx5:remote-va',
+    'mlx5:rkey', 'u32:1') for w in ('--arg', a)]
+CQE = ['%08x' % int(w, 16) for w in '0 0 0 0 0 0 0 0 b 0 0 0 0 8a12 a00e2dd 25d2'.split()]
+EXPLORE = 'explore ibgda-put --bug no-dbrec-fence --orderings adversarial --seeds 4'
+
+# Exit code and words. What a command makes is called made.*
+COMMANDS = [(int(line.split()[0]), line.split()[1:]) for line in f'''
+0 --help
+0 man run
+0 completion bash
+0 rules
+0 rules MLX5-DBREC-ORDER
+0 rules 13/88
+0 run ibgda-put --messages 4 --lint
+0 run ibgda-put --messages 4 --stats
+0 run ibgda-amo --messages 4 --json
+0 run ibgda-put --pes 3 --messages 2 --trace made.bft
+0 run ibgda-mixed --messages 2 --trace made.jsonl
+0 run nvme-write --lint
+0 run sdma-copy --lint
+0 run mbarrier-pipeline --lint
+0 run gin-put --lint
+0 run ll-dispatch --lint
+0 run shmem-put --lint
+1 {EXPLORE}
+1 {EXPLORE} --json
+0 fences sdma-copy
+0 fences sdma-copy --json
+3 lint bad.bft
+3 lint bad.bft --sarif made.sarif --junit made.xml
+3 lint bad.bft --json
+0 explain bad.bft 0x101:0
+0 explain bad.bft --stuck
+0 stats bad.bft
+0 stats bad.bft --json
+0 dump bad.bft --limit 50
+0 dump {shipped}mix_1.client.jsonl --limit 50
+0 diff bad.bft bad.bft
+0 diff --queues bad.bft bad.bft
+0 diff --completions bad.bft bad.bft
+0 export bad.bft --to html -o made.html
+0 export bad.bft --to vcd -o made.vcd
+0 export bad.bft --to fst -o made.fst
+0 export bad.bft --to perfetto -o made.perfetto
+0 export bad.bft --to jsonl -o made.jsonl
+0 export net.bft --to pcapng -o made.pcapng
+0 export net.bft --to topology-svg -o made.svg
+0 export rect.bft --to svg -o made.svg
+0 export bad.bft --to ctf -o made.ctf
+3 why
+3 why --json
+0 decode mlx5-cqe {' '.join(CQE)}
+0 decode mlx5-cqe --json {' '.join(CQE)}
+0 decode sdma 5 1000 0 1
+0 check hopper-mbarrier {shipped}hopper_mbarrier_edges_h200.jsonl
+0 check mlx5-cqe {shipped}mlx5_cqe_dumps.jsonl
+0 check nvme {shipped}nvme_captures.jsonl
+0 check sdma-rect rects.jsonl
+0 check litmus {shipped}litmus_tso.jsonl
+0 check timing figures.jsonl
+0 check ptx kernels.jsonl
+0 replay {shipped}mix_1.client.jsonl
+0 replay {shipped}mix_1.client.jsonl --trace made.bft
+0 replay {corpus}sdma_dump/plain.txt --profile v4
+0 replay {corpus}ftrace/capture_0.txt
+0 import mlx5-capture {shipped}mix_1.client.jsonl -o made.bft
+0 import ftrace {corpus}ftrace/capture_0.txt -o made.bft
+0 import sdma-ring {corpus}sdma_dump/plain.txt -o made.bft
+0 ptx check {shipped}ptx_put.ptx
+0 ptx trial {shipped}ptx_put_fenced.ptx {' '.join(PUT)}
+0 fences ptx {shipped}ptx_put_fenced.ptx {' '.join(PUT)}
+0 new trial made.project
+0 launch -n 2 -- true
+0 exec -- true
+'''.split('\n') if line.strip()]
+
+PASTED = b'mlx5_0: NVSHMEM: status=12 opcode=1 len=0 vendor err 129\n'
+# What the wall clock says, and numbers of processes.
+CLOCK = re.compile(rb'^wall clock.*\n|"wall":\{[^}]*\}|, [0-9.]+ m?s of processor|in [0-9.]+ m?s\b|"seconds":[0-9.e-]+', re.M)
+
+
+def made_files():
+    return sorted(p for m in glob.glob('made.*') for p in ([m] if os.path.isfile(m) else
+                  [os.path.join(d, f) for d, _, fs in os.walk(m) for f in fs]))
+
+
+def remove_made():
+    for m in glob.glob('made.*'):
+        if os.path.isdir(m):
+            subprocess.run(['rm', '-rf', m], check=True)
+        else:
+            os.unlink(m)
+
+
+def run(words, environment=(), **more):
+    remove_made()
+    more.setdefault('stdout', subprocess.PIPE)
+    p = subprocess.Popen([belfry, *words], stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                         env=dict(os.environ, **dict(environment)), **more)
+    try:
+        out, err = p.communicate(PASTED, PATIENCE)
+    except subprocess.TimeoutExpired:
+        p.kill()
+        out, err = p.communicate()
+        return 'hangs', out or b'', err
+    return p.returncode, out or b'', err
+
+
+def left(out):
+    """Everything that a run leaves, without what the wall clock says."""
+    files = []
+    for path in made_files():
+        if path.endswith('.bft'):    # chunks may be stored as they are
+            files.append((path, subprocess.run([belfry, 'dump', path], stdout=subprocess.PIPE).stdout))
+        else:
+            files.append((path, CLOCK.sub(b'', open(path, 'rb').read())))
+    return CLOCK.sub(b'', out), files
+
+
+def good(expected, words):
+    try:
+        os.unlink('count')
+    except FileNotFoundError:
+        pass
+    code, out, err = run(words, {'FAKE_MEMORY_COUNT': 'count', 'LD_PRELOAD': fake} if how == 'memory' else ())
+    if code == 77:
+        return None
+    if code != expected:
+        sys.exit('belfry %s: exit code %s, not %d: %s' % (' '.join(words), code, expected, err.decode()[-500:]))
+    return left(out)
+
+
+def judge(what, expected, words, result, whole, may_pass=True):
+    """Whether it ended well; says how it did not."""
+    code, out, err = result
+    if code == expected and may_pass and left(out) == whole:
+        return True
+    if code == 2 and (err or re.search(b'no memory|out of memory', out)):
+        return True
+    if how == 'memory' and code == 127 and b'Cannot allocate memory' in err:    # the program to start was not found
+        return True
+    # A failure is one, even where memory to say why is missing.
+    if how == 'memory' and code == expected == 1 and re.search(rb'^cause: not known|"cause":\{"text":"not known', out, re.M):
+        return True
+    print('FAILED belfry %s %s: exit code %s: %s' % (' '.join(words), what, code, (out[-200:] + err[-300:]).decode()),
+          flush=True)
+    return False
+
+
+def memory(expected, words, whole, sizes):
+    requests = int(open('count').read())
+    step = max(1, -(-requests // samples)) if samples else 1
+    bad = 0
+    first = zlib.crc32(' '.join(words).encode()) % step    # few samples are not all the first request
+    for n in range(1 + first, requests + 1, step):
+        for when in (str(n), '%d+' % n)[n % 2 if samples == 1 else 0:][:1 if samples == 1 else 2]:
+            result = run(words, {'FAKE_MEMORY_FAIL': when, 'LD_PRELOAD': fake})
+            bad += not judge('without request ' + when, expected, words, result, whole)
+    return bad, '%d requests' % requests
+
+
+def outputs(expected, words, whole, sizes):
+    bad = 0
+    says = bool(whole[0])
+    if says:
+        with open('/dev/full', 'wb') as full:
+            bad += not judge('to a full disk', expected, words, run(words, stdout=full), whole, False)
+    if says and samples != 1:
+        result = run(words, stdout=None, preexec_fn=lambda: os.close(1))
+        bad += not judge('with standard output closed', expected, words, result, whole, False)
+        # A pipe that nobody reads ends who writes, as `| head` expects; or it is told.
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = run(words, stdout=writer, restore_signals=True)
+        os.close(writer)
+        if result[0] != -signal.SIGPIPE:
+            bad += not judge('into a pipe without reader', expected, words, result, whole, False)
+    if sizes:
+        size = max(sizes)
+        for limit in (size // 2,) if samples == 1 else (0, size // 2, size - 1):
+            result = run(words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+            bad += not judge('with files of at most %d bytes' % limit, expected, words, result, whole, False)
+    return bad, 'standard output, ' + ('files' if sizes else 'no files')
+
+
+def prepare():
+    for words in ('run ibgda-put --bug no-dbrec-fence --ordering adversarial --records all --trace bad.bft',
+                  'run ibgda-put --pes 2 --messages 2 --records all --topology leaf-spine --trace net.bft',
+                  'run sdma-rect --records all --trace rect.bft'):
+        subprocess.run([belfry, *words.split()], stdout=subprocess.DEVNULL)
+    for name, of, lines in (('rects.jsonl', 'sdma_rect_tiles.jsonl', 3), ('figures.jsonl', 'timing_figures.jsonl.xz', 3),
+                            ('kernels.jsonl', 'ptx_kernels_h100.jsonl', 2), ('kernels.ptx', 'ptx_kernels_h100.ptx.xz', None)):
+        with (lzma.open if of.endswith('.xz') else open)(shipped + of, 'rb') as f:
+            text = f.read()
+        with open(name, 'wb') as f:
+            f.write(b''.join(text.splitlines(True)[:lines]))
+
+
+prepare()
+failed = 0
+for expected, words in COMMANDS:
+    if (only and only not in words) or (how == 'outputs' and samples == 1 and not any('made.' in w for w in words)):
+        continue
+    whole = good(expected, words)
+    if whole is None:
+        print('belfry %s: not available here' % ' '.join(words))
+        continue
+    sizes = [os.path.getsize(f) for f in made_files()]
+    bad, what = (memory if how == 'memory' else outputs)(expected, words, whole, sizes)
+    failed += bad
+    print('belfry %s: %s' % (' '.join(words)[:150], what), flush=True)
+print('%d failed' % failed)
+sys.exit(failed > 0)
