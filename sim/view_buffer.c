@@ -94,7 +94,7 @@ static void enter_bucket(struct bf_buffer *b, struct bf_buffered *e)
 /* Buckets stay short however many threads share a GPU. On lack of memory they grow long instead. */
 static void grow(struct bf_buffer *b)
 {
-	const uint32_t bits = b->bucket_bits + 2;
+	const uint32_t bits = b->bucket_bits + 1;
 	struct bf_bucket *bucket = calloc((size_t)1 << bits, sizeof(*bucket));
 
 	if (!bucket)

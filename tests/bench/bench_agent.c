@@ -5,9 +5,12 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "drivers/platform/platform_sim.h"
+
 #include "sim/agent.h"
 #include "sim/coro.h"
 #include "sim/mem.h"
+#include "sim/sanitizers.h"
 #include "sim/sim.h"
 #include "sim/team.h"
 #include "sim/view.h"
@@ -183,6 +186,106 @@ static double shuffles(void)
 	return simulate(32, shuffle, BF_ORDER_SC);
 }
 
+/* The same by a warp that goes on together, of which one lane acts for all (bf_lead()). */
+static void shuffle_led(struct bf_agent *a, void *arg)
+{
+	static struct bf_sim_warp warp;
+	const struct lane *l = arg;
+	struct bf_thread t = { .agent = a, .team = &warp, .lane = l->id };
+	uint32_t done = 0;
+
+	warp.team = l->rig->team;
+	if (bf_lead(&t, BF_FULL_WARP, &done) != BF_LEADS)
+		return;
+	for (unsigned i = 0; i < 20000; i++)
+		done += (uint32_t)bf_shfl64(&t, BF_FULL_WARP, done, i % 32);
+	bf_lead_end(&t, BF_FULL_WARP, done);
+}
+
+static double led_shuffles(void)
+{
+	return simulate(32, shuffle_led, BF_ORDER_SC);
+}
+
+/* ---- what 32 stacks cost at the least ---- */
+
+#define STACKS 32u
+#define TURNS 20000u
+
+#if defined(__x86_64__) && !BF_ASAN && !BF_TSAN
+static void *stack_at[STACKS + 1];
+static uint64_t brought[STACKS];
+static unsigned born;
+
+/*
+ * The least that a change of stacks can be: its pointer and the two registers that a compiler will not give up. All
+ * else is spilled where it lives.
+ */
+static inline __attribute__((always_inline)) void change_stack(void **save, void *load)
+{
+	__asm__ volatile("leaq -128(%%rsp), %%rsp\n\t" /* past the red zone */
+			 "pushq %%rbp\n\t"
+			 "pushq %%rbx\n\t"
+			 "leaq 1f(%%rip), %%rax\n\t"
+			 "pushq %%rax\n\t"
+			 "movq %%rsp, (%0)\n\t"
+			 "movq %1, %%rsp\n\t"
+			 "popq %%rax\n\t"
+			 "jmpq *%%rax\n"
+			 "1:\n\t"
+			 "popq %%rbx\n\t"
+			 "popq %%rbp\n\t"
+			 "leaq 128(%%rsp), %%rsp"
+			 : "+D"(save), "+S"(load)
+			 :
+			 : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc");
+}
+
+/* Each lays a value down and takes another's, as in a shuffle, with no team and no time. */
+static __attribute__((noinline)) void turns(unsigned self)
+{
+	uint64_t sum = self;
+
+	for (unsigned i = 0;; i++) {
+		const bool last = self == STACKS - 1 && i == TURNS - 1;
+
+		brought[self] = sum;
+		change_stack(&stack_at[self], stack_at[last ? STACKS : (self + 1) % STACKS]);
+		sum += brought[i % STACKS];
+	}
+}
+
+static void begin_turns(void)
+{
+	turns(born++);
+}
+
+static double bare_changes(void)
+{
+	static uint64_t room[STACKS][512 + 16] __attribute__((aligned(64)));
+	double t;
+
+	born = 0;
+	for (unsigned i = 0; i < STACKS; i++) {
+		uint64_t *top = &room[i][512 - i % 16 * 8];
+
+		*--top = 0;
+		*--top = (uint64_t)(uintptr_t)begin_turns;
+		stack_at[i] = top;
+	}
+	t = now_ns();
+	change_stack(&stack_at[STACKS], stack_at[0]);
+	return now_ns() - t;
+}
+#define HAVE_BARE_CHANGES 1
+#else
+#define HAVE_BARE_CHANGES 0
+static double bare_changes(void)
+{
+	return 0;
+}
+#endif
+
 static void store_through_view(struct bf_agent *a, void *arg)
 {
 	struct rig *r = ((struct lane *)arg)->rig;
@@ -253,6 +356,7 @@ int main(void)
 {
 	const double asm_ns = best(coro_switches, 2.0 * ROUNDS), uc_ns = best(ucontext_switches, 2.0 * ROUNDS);
 	const double sc = best(sc_stores, ROUNDS), plain = best(plain_stores, ROUNDS);
+	const double led = best(led_shuffles, 20000);
 
 	printf("switch, one way            %8.2f ns   swapcontext %.2f ns: %.1f times as fast\n", asm_ns, uc_ns,
 	       uc_ns / asm_ns);
@@ -261,6 +365,10 @@ int main(void)
 	printf("wait and wake              %8.2f ns   load, sleep, store, wake, load\n", best(waits, ROUNDS / 2));
 	printf("shuffle of 32 lanes        %8.2f ns   %.1f switches\n", best(shuffles, 20000),
 	       best(shuffles, 20000) / asm_ns);
+	if (HAVE_BARE_CHANGES)
+		printf("                           %8.2f ns   the least for 32 stacks: their pointers alone\n",
+		       best(bare_changes, TURNS));
+	printf("                           %8.2f ns   where one lane leads the others\n", led);
 	printf("store of 16 bytes, sc      %8.2f ns   plain store %.2f ns: ratio %.2f\n", sc, plain, sc / plain);
 	printf("store of 16 bytes, gpu     %8.2f ns   with its drain scheduled\n", best(gpu_stores, ROUNDS));
 	printf("agent, born and dead       %8.2f ns   2048 at once\n", best(births, 2048));
