@@ -106,7 +106,7 @@ here() {
 	check srq pair ibv_srq_pingpong -d mlx5_0 -n 200 -c
 	check write pair ib_write_bw -d mlx5_0 -n 2000 -s 4096 -F
 	check write-2-queues pair ib_write_bw -d mlx5_0 -n 1000 -q 2 -F
-	check write-8-MiB pair ib_write_bw -d mlx5_0 -n 20 -s 8388608 -F
+	check write-8-MiB pair ib_write_bw -d mlx5_0 -n 5 -s 8388608 -F
 	check read pair ib_read_bw -d mlx5_0 -n 500 -F
 	check send pair ib_send_bw -d mlx5_0 -n 1000 -F
 	check send-events pair ib_send_lat -d mlx5_0 -n 200 -e -F
