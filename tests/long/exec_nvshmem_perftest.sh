@@ -98,7 +98,10 @@ for source in "$sources"/device/pt-to-pt/*.cu "$sources"/device/coll/*.cu "$sour
 		ranks 2 "$name" "$source" -b 8 -e 16 -n 3 -w 1 -c 1 -t 32
 		ranks 4 "$name" "$source" -b 8 -e 16 -n 3 -w 1 -c 1 -t 32
 		;;
-	*) ranks 2 "$name" "$source" -b 8 -e 64 -n 3 -w 1 -c 1 -t 32 ;;
+	host/coll/*)
+		ranks 2 "$name" "$source" -b 8 -e 64 -n 3 -w 1 -c 1 -t 32
+		ranks 4 "$name" "$source" -b 8 -e 64 -n 3 -w 1 -c 1 -t 32
+		;;
 	esac
 done
 [ $failed = 0 ] && echo 'ok exec_nvshmem_perftest'

@@ -66,13 +66,13 @@ cd "$dest/build"
 objects=$(ninja -t targets all | sed -n 's/^\([^:]*nvshmem_host\.dir.*\.o\):.*/\1/p' | grep -v device_link)
 [ "$reductions" != without-reductions ] ||
 	objects=$(echo "$objects" | grep -vE 'stream/coll/(rdxn/reduce_(and|or|xor|min|max|prod|sum)|reducescatter/)')
-ninja -j"${JOBS:-2}" $objects nvshmem_transport_ibgda nvshmem_bootstrap_uid
+ninja -j"${JOBS:-2}" $objects nvshmem_transport_ibgda nvshmem_bootstrap_uid nvshmem_bootstrap_pmi
 
 mkdir -p "$dest/lib" "$dest/device"
 cp src/device/CMakeFiles/nvshmem_device.dir/init/init_device.cu.o "$dest/device/init_device.o"
 cp src/device/CMakeFiles/nvshmem_device.dir/comm/transfer_device.cu.o "$dest/device/transfer_device.o"
 cp -a src/lib/*.so* src/lib/libnvshmem_device.a "$dest/lib/"
-ln -sfn ../source/src/include "$dest/include"
+ln -sfn source/src/include "$dest/include"
 "$here/device_link.sh" device_link.o $objects "$dest/device/init_device.o" "$dest/device/transfer_device.o"
 
 # What was left out: one function for all of it, which says so.
