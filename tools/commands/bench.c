@@ -51,6 +51,8 @@ static void become(const struct bench *b, const char *name, int out)
 	/* A program for libibverbs finds a device there only. */
 	if (!strcmp(name, "bench_exec"))
 		execl(b->self, b->self, "exec", "--doorbells", "poll", "--", path, (char *)NULL);
+	else if (!strcmp(name, "bench_exec_gpu"))
+		execl(path, path, b->self, (char *)NULL);
 	else
 		execl(path, path, (char *)NULL);
 	dprintf(STDERR_FILENO, "%s: %s\n", path, strerror(errno));

@@ -85,6 +85,12 @@ int cuStreamCopyAttributes(CUstream to, CUstream from)
 	return rc;
 }
 
+/* What was asked to persist in a cache that the machine does not have. */
+int cuCtxResetPersistingL2Cache(void)
+{
+	return bf_cu_ready();
+}
+
 /* Who may touch managed memory when: everybody always, as where a GPU and its processor have it together. */
 int cuStreamAttachMemAsync(CUstream handle, CUdeviceptr at, size_t size, unsigned flags)
 {

@@ -331,6 +331,11 @@ BF_RT_BOTH(cudaStreamSetAttribute, (CUstream s, int id, const union bf_cu_attrib
 BF_RT_BOTH(cudaStreamGetAttribute, (CUstream s, int id, union bf_cu_attribute_value *value),
 	   cuStreamGetAttribute(s, id, value))
 
+BF_CU_API int cudaCtxResetPersistingL2Cache(void)
+{
+	BF_RT_ENTERED(cuCtxResetPersistingL2Cache());
+}
+
 BF_CU_API int cudaStreamCopyAttributes(CUstream to, CUstream from)
 {
 	BF_RT_ENTERED(cuStreamCopyAttributes(to, from));
