@@ -4,9 +4,10 @@ usage: starved.py memory|outputs BELFRY FAKE_MEMORY SOURCE_DIR SAMPLES [WORD]
 
 It ends as if nothing were missing, or with exit code 2 and a text: no signal, no verdict without what it would need, no
 file that says less and ends well. Not here: doctor, whose answers come from libraries that say of a lack of memory what
-they say where they are missing. SAMPLES requests of each command fail, once and for good; 0: all of them. 1: a request once or for good, and a full disk
-for commands that make files, no more. WORD: only
-commands that have it among their words. Works in the current folder.
+they say where they are missing; serve, switch, record and lab, which other tests take down.
+
+SAMPLES requests of each command fail, once and for good; 0: all of them. 1: a request once or for good, and a full disk
+for commands that make files, no more. WORD: only commands that have it among their words. Works in the current folder.
 """
 import glob, lzma, os, re, resource, signal, subprocess, sys, zlib
 

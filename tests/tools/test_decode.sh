@@ -23,6 +23,7 @@ wqe='0000010a 10100102 00000008 00000000 00000040 00001000 00005605 1da51000'
 grep -q 'remote invalid request' "$work/a" && grep -q 'qpn *0xe2dd' "$work/a" || fail "fields: $(cat "$work/a")"
 "$BELFRY" decode mlx5-cqe "$rows" | cmp -s - "$work/a" || fail "one argument"
 echo "$rows" | "$BELFRY" decode mlx5-cqe - | cmp -s - "$work/a" || fail "standard input"
+head -c 70000000 /dev/zero | "$BELFRY" decode mlx5-cqe - 2>&1 | grep -q 'longer than 64 MiB' || fail "standard input without end"
 "$BELFRY" decode mlx5-cqe "$(echo $rows | tr -d ' ')" | cmp -s - "$work/a" || fail "without blanks"
 "$BELFRY" decode mlx5-cqe "$(echo $rows | tr -d ' ' | sed 's/../&:/g')" | cmp -s - "$work/a" || fail "bytes with colons"
 "$BELFRY" decode mlx5-cqe $(for w in $rows; do echo 0x$w; done) | cmp -s - "$work/a" || fail "words with 0x"

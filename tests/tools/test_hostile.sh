@@ -83,12 +83,20 @@ pair() {
 	neighbour "$net" 1 "$@"
 	[ "$(cat "$work/found")" -gt 0 ] || fail "$name: the stranger finds nobody"
 	neighbour "$net" 2 "$@" &
+	stranger=$!
 	timeout 100 "$BELFRY" exec --net "$net" "${client_options[@]}" -- ibv_rc_pingpong -p $port -g 1 -n 1000 -c 127.0.0.1 >"$work/client" 2>&1 ||
 		fail "$name: the client fails: $(cat "$work/client")"
 	wait $server || fail "$name: the server fails"
 	server=
-	wait
+	wait $stranger || exit 1
 }
 
+# A program that asks the verbs device for anything goes on beside them, and so does one that is killed amid that.
+"$BELFRY" exec --net hostile-$$-rings -- python3 "$here/hostile_verbs.py" 1 100 >"$work/verbs" 2>&1 &
+asks=$!
+"$BELFRY" exec --net hostile-$$-rings -- python3 "$here/hostile_verbs.py" 2 100000 >/dev/null 2>&1 &
+killed=$!
 pair rings -- --
+kill -KILL $killed
+wait $asks || fail "a program that asks for anything: $(cat "$work/verbs")"
 pair udp --udp 127.0.0.1:$((port + 5000)) -- --udp 127.0.0.2:$((port + 5000)) -- 127.0.0.1:$((port + 5000))

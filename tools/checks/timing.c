@@ -25,6 +25,8 @@ struct tally {
 	struct bf_timing_model model;
 	struct point *points;
 	size_t count, cap;
+	double *errors; /* room to sort those of a curve: print() cannot lack memory */
+	size_t errors_cap;
 };
 
 static int begin(void *tally, struct bf_error *err)
@@ -38,7 +40,7 @@ static int begin(void *tally, struct bf_error *err)
 
 static int keep(struct tally *t, struct bf_error *err, struct point **out)
 {
-	if (BF_GROW(t->points, t->cap, t->count + 1))
+	if (BF_GROW(t->points, t->cap, t->count + 1) || BF_GROW(t->errors, t->errors_cap, t->count + 1))
 		return bf_fail(err, -ENOMEM, "no memory for %zu figures", t->count + 1);
 	*out = &t->points[t->count++];
 	return 0;
@@ -152,9 +154,9 @@ static bool belongs(const struct curve *c, const struct point *p)
 
 static void fill(const struct tally *t, struct curve *c)
 {
-	double *errors = malloc((t->count + 1) * sizeof(*errors));
+	double *const errors = t->errors;
 
-	for (size_t i = 0; errors && i < t->count; i++) {
+	for (size_t i = 0; i < t->count; i++) {
 		const struct point *p = &t->points[i];
 
 		if (!belongs(c, p))
@@ -167,11 +169,10 @@ static void fill(const struct tally *t, struct curve *c)
 		if (!c->worst || fabs(p->error) > fabs(c->worst->error))
 			c->worst = p;
 	}
-	if (errors && c->ran) {
+	if (c->ran) {
 		qsort(errors, c->ran, sizeof(*errors), by_size);
 		c->median = c->ran % 2 ? errors[c->ran / 2] : (errors[c->ran / 2 - 1] + errors[c->ran / 2]) / 2;
 	}
-	free(errors);
 }
 
 typedef void curve_fn(void *arg, const struct curve *c);
@@ -269,6 +270,7 @@ static void summary(struct bf_json *j, const void *tally)
 static void end(void *tally)
 {
 	free(((struct tally *)tally)->points);
+	free(((struct tally *)tally)->errors);
 }
 
 const struct bf_check_form bf_check_timing = {

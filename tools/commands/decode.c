@@ -10,6 +10,7 @@
 #include "tools/decodes/decode.h"
 
 #define BYTES_MAX 1024u
+#define INPUT_MAX (64u << 20) /* of a log */
 
 /* ---- what was pasted ---- */
 
@@ -19,7 +20,7 @@ static int gather(const struct bf_args *args, char **text, size_t *len, struct b
 	const unsigned n = bf_arg_positional_count(args);
 	FILE *out = open_memstream(text, len);
 	char part[4096];
-	size_t got;
+	size_t got, all = 0;
 
 	if (!out)
 		return bf_fail(err, -ENOMEM, "out of memory");
@@ -28,8 +29,12 @@ static int gather(const struct bf_args *args, char **text, size_t *len, struct b
 
 		if (strcmp(word, "-") != 0)
 			fprintf(out, "%s%s", i > 1 ? " " : "", word);
-		while (strcmp(word, "-") == 0 && (got = fread(part, 1, sizeof(part), stdin)) > 0)
-			fwrite(part, 1, got, out);
+		while (strcmp(word, "-") == 0 && all <= INPUT_MAX && (got = fread(part, 1, sizeof(part), stdin)) > 0)
+			all += fwrite(part, 1, got, out);
+	}
+	if (all > INPUT_MAX) {
+		fclose(out);
+		return bf_fail(err, -EFBIG, "standard input is longer than %u MiB", INPUT_MAX >> 20);
 	}
 	return fclose(out) == 0 && *text ? 0 : bf_fail(err, -ENOMEM, "out of memory");
 }
