@@ -39,9 +39,15 @@ struct bf_packet {
 	uint64_t at_ps; /* from here to `value`: the fabric's */
 	struct bf_port *from, *to;
 	uint32_t hop;
-	uint8_t verdict, kind, priority, value;
+	uint8_t verdict, kind, priority, value; /* of a frame `value` says that it is a raw one */
 	uint8_t data[BF_PACKET_MAX] __attribute__((aligned(64)));
 };
+
+/* Was it sent by bf_port_send_raw()? Of a frame that has arrived. */
+static inline bool bf_packet_is_raw(const struct bf_packet *pkt)
+{
+	return pkt->value != 0;
+}
 
 /* Called when a frame has arrived. The callee owns the packet. */
 typedef void bf_port_rx_fn(void *owner, struct bf_packet *pkt);
@@ -115,6 +121,15 @@ void bf_packet_free(struct bf_packet *pkt);
  * longer than BF_PACKET_MAX.
  */
 void bf_port_send(struct bf_port *p, struct bf_packet *pkt);
+
+/*
+ * Sends a frame that is Ethernet and may be nothing else, at least 14 bytes of it; takes the packet. Nobody looks at
+ * addresses of IP in it, unless it is RoCEv2: all ports that have joined BF_FABRIC_RAW get a copy, as on a hub, and say
+ * themselves what they take; the sender's own port if the frame is for its MAC or for many. As frames to groups
+ * otherwise.
+ */
+void bf_port_send_raw(struct bf_port *p, struct bf_packet *pkt);
+#define BF_FABRIC_RAW 0xe0000000u /* bf_port_join(): an address that no group has (RFC 5771 section 4) */
 
 /*
  * What the owner puts into the ECN bits of RoCEv2 frames: 2 (ECT(0)) when switches here may mark them, otherwise 0.

@@ -153,10 +153,16 @@ uint32_t bf_frame_queue(const struct bf_packet *pkt);
 #define BF_IP_DST (BF_ROCE_ETH_LEN + 16)
 #define BF_IP_FIELDS_END (BF_ROCE_ETH_LEN + 20)
 
-/* To an address of IPv4 multicast (RFC 5771). */
+/* To an address of IPv4 multicast (RFC 5771), or raw. */
 static inline bool bf_is_for_many(const struct bf_packet *pkt)
 {
-	return pkt->len >= BF_IP_FIELDS_END && pkt->data[BF_IP_DST] >> 4 == 0xe;
+	return bf_packet_is_raw(pkt) || (pkt->len >= BF_IP_FIELDS_END && pkt->data[BF_IP_DST] >> 4 == 0xe);
+}
+
+/* The group that it goes to, if it is for many. */
+static inline uint32_t bf_frame_group(const struct bf_packet *pkt)
+{
+	return bf_packet_is_raw(pkt) ? BF_FABRIC_RAW : bf_get_be32(pkt->data + BF_IP_DST);
 }
 
 /* The same frame once more, as it is on its way; NULL: no memory. */
@@ -169,8 +175,13 @@ struct bf_packet *bf_packet_copy(const struct bf_packet *pkt);
 struct bf_port *bf_group_next(const struct bf_port *p, const struct bf_packet *pkt, const struct bf_port *after);
 /* A frame to a group from outside, for all ports that want it. Takes it. */
 void bf_group_receive(struct bf_fabric *f, struct bf_packet *pkt);
+/* A raw frame from outside, likewise. */
+void bf_group_receive_raw(struct bf_fabric *f, struct bf_packet *pkt);
 int bf_groups_tell_uplink(struct bf_fabric *f); /* a new one, of all groups that there are */
 void bf_groups_free(struct bf_fabric *f);
+
+/* bf_port_receive() of a frame that says whether it is a raw one. */
+void bf_port_receive_frame(struct bf_port *p, struct bf_packet *pkt);
 
 /* Flips one bit; not in the byte of BTH that the ICRC leaves out, nor in headers with a check of their own. */
 void bf_frame_corrupt(struct bf_packet *pkt, uint64_t draw);

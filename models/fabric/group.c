@@ -95,11 +95,19 @@ void bf_groups_free(struct bf_fabric *f)
 	}
 }
 
+/* The switch does not send it back, but for a NIC that tells itself. */
+static bool hears(const struct bf_port *of, const struct bf_port *sender, const struct bf_packet *pkt)
+{
+	if (of->fabric->net && of != sender)
+		return false;
+	return of != sender || !bf_packet_is_raw(pkt) || pkt->data[0] & 1 || !memcmp(pkt->data, of->info.mac, 6);
+}
+
 struct bf_port *bf_group_next(const struct bf_port *p, const struct bf_packet *pkt, const struct bf_port *after)
 {
 	struct bf_fabric *f = p->fabric;
 	const struct bf_fabric_uplink *u = &f->uplink;
-	const uint32_t ipv4 = bf_get_be32(pkt->data + BF_IP_DST);
+	const uint32_t ipv4 = bf_frame_group(pkt);
 	const struct bf_group *g = after ? NULL : f->groups;
 
 	if (after && after == f->beyond)
@@ -107,21 +115,33 @@ struct bf_port *bf_group_next(const struct bf_port *p, const struct bf_packet *p
 	if (after)
 		g = (*find(f, ipv4, after))->next;
 	for (; g; g = g->next)
-		if (g->ipv4 == ipv4 && (!f->net || g->port == p))
+		if (g->ipv4 == ipv4 && hears(g->port, p, pkt))
 			return g->port;
 	return u->takes && u->takes(u->owner, ipv4, pkt) ? f->beyond : NULL;
 }
 
-void bf_group_receive(struct bf_fabric *f, struct bf_packet *pkt)
+static void receive(struct bf_fabric *f, struct bf_packet *pkt)
 {
-	const uint32_t ipv4 = bf_get_be32(pkt->data + BF_IP_DST);
+	const uint32_t ipv4 = bf_frame_group(pkt);
 
 	for (const struct bf_group *g = f->groups, *next; g; g = next) {
 		struct bf_packet *copy = g->ipv4 == ipv4 ? bf_packet_copy(pkt) : NULL;
 
 		next = g->next;
 		if (copy)
-			bf_port_receive(g->port, copy);
+			bf_port_receive_frame(g->port, copy);
 	}
 	bf_packet_free(pkt);
+}
+
+void bf_group_receive(struct bf_fabric *f, struct bf_packet *pkt)
+{
+	pkt->value = false;
+	receive(f, pkt);
+}
+
+void bf_group_receive_raw(struct bf_fabric *f, struct bf_packet *pkt)
+{
+	pkt->value = true;
+	receive(f, pkt);
 }

@@ -60,7 +60,11 @@ static bool takes(void *owner, uint32_t ipv4, const struct bf_packet *pkt)
 	struct bf_outside *o = owner;
 	bool theirs;
 
-	if (!bf_frame_queue(pkt) || o->dead)
+	if (o->dead)
+		return false;
+	if (BF_UNLIKELY(bf_packet_is_raw(pkt)))
+		return ipv4 == BF_FABRIC_RAW && bf_outside_has_members(o, ipv4);
+	if (!bf_frame_queue(pkt))
 		return false;
 	theirs = slot_of(o, pkt) != o->slot;
 	if (BF_LIKELY(bf_fabric_find(o->fabric, ipv4) != NULL))
@@ -80,7 +84,9 @@ static void send(void *owner, struct bf_packet *pkt)
 	struct bf_outside *o = owner;
 	uint32_t slot;
 
-	if (o->udp && !bf_fabric_find(o->fabric, bf_get_be32(pkt->data + BF_IP_DST)))
+	if (BF_UNLIKELY(bf_packet_is_raw(pkt)))
+		bf_outside_send_to_group(o, pkt);
+	else if (o->udp && !bf_fabric_find(o->fabric, bf_get_be32(pkt->data + BF_IP_DST)))
 		bf_udp_send(o, pkt);
 	else if (BF_UNLIKELY(pkt->verdict == BF_FRAME_CORRUPTED) && !has_icrc(pkt))
 		bf_outside_lose(o, pkt, BF_FRAME_CORRUPTED); /* nobody could find the wrong bit */
@@ -210,6 +216,11 @@ static void arrived(struct bf_outside *o, struct bf_packet *pkt)
 {
 	struct bf_port *to = NULL;
 
+	if (BF_UNLIKELY(!bf_frame_queue(pkt))) { /* others do not leave */
+		o->count.rx_frames++;
+		bf_group_receive_raw(o->fabric, pkt);
+		return;
+	}
 	if (pkt->len >= BF_IP_FIELDS_END)
 		to = bf_fabric_find(o->fabric, bf_get_be32(pkt->data + BF_IP_DST));
 	o->count.rx_frames++;

@@ -76,7 +76,7 @@ static int join(struct bf_outside *o, uint32_t ipv4)
 		return bf_fail(&o->error, -ENOMEM, "outside: no memory for a multicast group");
 	*j = (struct bf_joined){ .next = o->joined, .ipv4 = ipv4 };
 	j->name = bf_outside_take_name(&at, name_of_member(o, ipv4, o->slot, &at));
-	rc = j->name < 0 ? j->name : o->udp ? bf_udp_join(o, ipv4) : 0;
+	rc = j->name < 0 ? j->name : o->udp && ipv4 != BF_FABRIC_RAW ? bf_udp_join(o, ipv4) : 0;
 	if (rc) {
 		if (j->name >= 0)
 			close(j->name);
@@ -95,7 +95,7 @@ static void leave(struct bf_outside *o, struct bf_joined **at)
 
 	*at = j->next;
 	close(j->name);
-	if (o->udp)
+	if (o->udp && j->ipv4 != BF_FABRIC_RAW)
 		bf_udp_leave(o, j->ipv4);
 	free(j);
 }
@@ -210,7 +210,7 @@ bool bf_outside_has_members(struct bf_outside *o, uint32_t ipv4)
 
 void bf_outside_send_to_group(struct bf_outside *o, struct bf_packet *pkt)
 {
-	struct members *m = members_of(o, bf_get_be32(pkt->data + BF_IP_DST));
+	struct members *m = members_of(o, bf_frame_group(pkt));
 
 	for (uint32_t i = 0; i < WORDS && m; i++)
 		for (uint64_t left = m->slots[i]; left; left &= left - 1) {

@@ -5,6 +5,7 @@
  * receiver's link at once; those that come in the same picosecond do so in order of id, whichever event was first.
  */
 #include "models/fabric/cc_internal.h"
+#include "models/fabric/frame.h"
 #include "models/fabric/records.h"
 #include "models/fabric/roce.h"
 #include "sim/train.h"
@@ -16,7 +17,7 @@ static uint32_t address_of(const struct bf_port *peer, const struct bf_packet *p
 		return 0;
 	if (BF_LIKELY(peer != pkt->fabric->beyond && !(ip_field == BF_IP_DST && bf_is_for_many(pkt))))
 		return peer->info.ipv4;
-	return pkt->len >= BF_IP_FIELDS_END ? bf_get_be32(pkt->data + ip_field) : 0;
+	return pkt->len >= BF_IP_FIELDS_END && !bf_packet_is_raw(pkt) ? bf_get_be32(pkt->data + ip_field) : 0;
 }
 
 /*
@@ -127,7 +128,7 @@ static struct bf_port *route(struct bf_port *p, const struct bf_packet *pkt)
 {
 	uint32_t ipv4;
 
-	if (pkt->len < BF_IP_FIELDS_END || bf_get_be16(pkt->data + 12) != 0x0800)
+	if (pkt->len < BF_IP_FIELDS_END || bf_get_be16(pkt->data + BF_ROCE_ETH_LEN - 2) != BF_ETHERTYPE_IPV4)
 		return NULL;
 	ipv4 = bf_get_be32(pkt->data + BF_IP_DST);
 	if (BF_UNLIKELY(bf_is_for_many(pkt))) /* each copy goes somewhere else: see append_to_group() */
@@ -143,7 +144,8 @@ static struct bf_port *route(struct bf_port *p, const struct bf_packet *pkt)
 uint32_t bf_frame_queue(const struct bf_packet *pkt)
 {
 	if (pkt->len < BF_ROCE_BTH_OFFSET + sizeof(struct bf_roce_bth) ||
-	    bf_get_be16(pkt->data + BF_ROCE_BTH_OFFSET - 6) != BF_ROCE_UDP_PORT)
+	    bf_get_be16(pkt->data + BF_ROCE_BTH_OFFSET - 6) != BF_ROCE_UDP_PORT ||
+	    bf_get_be16(pkt->data + BF_ROCE_ETH_LEN - 2) != BF_ETHERTYPE_IPV4)
 		return 0;
 	return bf_get_be24(pkt->data + BF_ROCE_BTH_OFFSET + 5);
 }
@@ -268,7 +270,8 @@ static bool injected(struct bf_port *p, struct bf_packet *pkt)
 	return false;
 }
 
-void bf_port_send(struct bf_port *p, struct bf_packet *pkt)
+/* `to` is where it goes, NULL: nowhere. */
+static void send(struct bf_port *p, struct bf_packet *pkt, struct bf_port *to)
 {
 	struct bf_sim *sim = p->fabric->sim;
 
@@ -276,7 +279,7 @@ void bf_port_send(struct bf_port *p, struct bf_packet *pkt)
 	pkt->from = p;
 	pkt->verdict = BF_FRAME_OK;
 	pkt->kind = BF_NET_FRAME;
-	pkt->to = pkt->len <= BF_PACKET_MAX ? route(p, pkt) : NULL;
+	pkt->to = to;
 	p->info.tx_packets++;
 	p->info.tx_bytes += pkt->len;
 	if (BF_UNLIKELY(!pkt->to || !p->up)) {
@@ -297,6 +300,22 @@ void bf_port_send(struct bf_port *p, struct bf_packet *pkt)
 		return;
 	record_sent(pkt);
 	append_all(p, pkt, false);
+}
+
+void bf_port_send(struct bf_port *p, struct bf_packet *pkt)
+{
+	pkt->value = false;
+	send(p, pkt, pkt->len <= BF_PACKET_MAX ? route(p, pkt) : NULL);
+}
+
+void bf_port_send_raw(struct bf_port *p, struct bf_packet *pkt)
+{
+	if (bf_frame_queue(pkt)) { /* RoCEv2 all the same */
+		bf_port_send(p, pkt);
+		return;
+	}
+	pkt->value = true;
+	send(p, pkt, pkt->len <= BF_PACKET_MAX && bf_group_next(p, pkt, NULL) ? p : NULL);
 }
 
 uint8_t bf_port_ecn(const struct bf_port *p)
@@ -449,6 +468,12 @@ static void deliver(struct bf_lane *l, struct bf_packet *pkt)
 }
 
 void bf_port_receive(struct bf_port *p, struct bf_packet *pkt)
+{
+	pkt->value = false;
+	bf_port_receive_frame(p, pkt);
+}
+
+void bf_port_receive_frame(struct bf_port *p, struct bf_packet *pkt)
 {
 	struct bf_fabric *f = p->fabric;
 	uint32_t from = pkt->len >= BF_IP_FIELDS_END ? bf_get_be32(pkt->data + BF_IP_SRC) : 0;

@@ -1,5 +1,6 @@
 /* What a device tells about itself: capabilities, revisions, names. */
 #include "models/mlx5/device_internal.h"
+#include "models/mlx5/prm_eth.h"
 #include "models/mlx5/prm_hca.h"
 
 #define LOG_MAX_RA 4u /* READs and atomics of a queue pair at a time: 16, what ibv_devinfo -v tells of ConnectX */
@@ -95,6 +96,8 @@ static void general(const struct bf_mlx5 *dev, uint8_t *cap)
 	BF_MLX5_SET(cap, BF_CAP_PG, dev->paging);
 	if (dev->infiniband)
 		infiniband(cap);
+	else
+		bf_mlx5_eth_caps_general(cap);
 	if (!p->dct_contexts)
 		return;
 	BF_MLX5_SET(cap, BF_CAP_DCT, 1);
@@ -150,6 +153,10 @@ uint8_t bf_mlx5_cmd_query_hca_cap(struct bf_mlx5_mail *m)
 		general_2(m->dev, cap);
 	else if (type == BF_HCA_CAP_ROCE && !m->dev->infiniband)
 		roce(cap);
+	else if (type == BF_HCA_CAP_ETHERNET && !m->dev->infiniband)
+		bf_mlx5_eth_caps(cap);
+	else if (type == BF_HCA_CAP_FLOW && !m->dev->infiniband)
+		bf_mlx5_flow_caps(cap);
 	else if (type == BF_HCA_CAP_ODP)
 		bf_mlx5_paging_caps(m->dev, cap);
 	else if (type == BF_HCA_CAP_MEMIC)

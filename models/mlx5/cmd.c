@@ -4,6 +4,7 @@
  * simple enough to live here.
  */
 #include "models/mlx5/device_internal.h"
+#include "models/mlx5/prm_eth.h"
 #include "models/mlx5/prm_hca.h"
 
 #include <stdarg.h>
@@ -171,6 +172,30 @@ static const struct command commands[] = {
 	{ BF_MLX5_CMD_DEALLOC_UAR, SIMPLE, "DEALLOC_UAR", dealloc_uar },
 	{ BF_MLX5_CMD_ACCESS_REG, BF_ACCESS_REG_DATA + BF_PAOS_LEN, BF_ACCESS_REG_DATA + BF_PAOS_LEN, "ACCESS_REG",
 	  bf_mlx5_cmd_access_reg },
+	{ BF_MLX5_CMD_ALLOC_TRANSPORT_DOMAIN, SIMPLE, "ALLOC_DOMAIN", bf_mlx5_cmd_alloc_domain },
+	{ BF_MLX5_CMD_DEALLOC_TRANSPORT_DOMAIN, SIMPLE, "DEALLOC_DOMAIN", bf_mlx5_cmd_dealloc_domain },
+	{ BF_MLX5_CMD_CREATE_TIS, IN(BF_ETH_CONTEXT + 0xa0), "CREATE_TIS", bf_mlx5_cmd_create_tis },
+	{ BF_MLX5_CMD_DESTROY_TIS, SIMPLE, "DESTROY_TIS", bf_mlx5_cmd_destroy_tis },
+	{ BF_MLX5_CMD_CREATE_SQ, IN(BF_ETH_LEN), "CREATE_SQ", bf_mlx5_cmd_create_sq },
+	{ BF_MLX5_CMD_MODIFY_SQ, IN(BF_ETH_LEN), "MODIFY_SQ", bf_mlx5_cmd_modify_sq },
+	{ BF_MLX5_CMD_QUERY_SQ, OUT(BF_ETH_LEN), "QUERY_SQ", bf_mlx5_cmd_query_sq },
+	{ BF_MLX5_CMD_DESTROY_SQ, SIMPLE, "DESTROY_SQ", bf_mlx5_cmd_destroy_sq },
+	{ BF_MLX5_CMD_CREATE_RQ, IN(BF_ETH_LEN), "CREATE_RQ", bf_mlx5_cmd_create_rq },
+	{ BF_MLX5_CMD_MODIFY_RQ, IN(BF_ETH_LEN), "MODIFY_RQ", bf_mlx5_cmd_modify_rq },
+	{ BF_MLX5_CMD_QUERY_RQ, OUT(BF_ETH_LEN), "QUERY_RQ", bf_mlx5_cmd_query_rq },
+	{ BF_MLX5_CMD_DESTROY_RQ, SIMPLE, "DESTROY_RQ", bf_mlx5_cmd_destroy_rq },
+	{ BF_MLX5_CMD_CREATE_RQT, IN(BF_ETH_LEN), "CREATE_RQT", bf_mlx5_cmd_create_rqt },
+	{ BF_MLX5_CMD_DESTROY_RQT, SIMPLE, "DESTROY_RQT", bf_mlx5_cmd_destroy_rqt },
+	{ BF_MLX5_CMD_CREATE_TIR, IN(BF_ETH_LEN), "CREATE_TIR", bf_mlx5_cmd_create_tir },
+	{ BF_MLX5_CMD_DESTROY_TIR, SIMPLE, "DESTROY_TIR", bf_mlx5_cmd_destroy_tir },
+	{ BF_MLX5_CMD_CREATE_FLOW_TABLE, IN(BF_FT_CREATE_LEN), "CREATE_FLOW_TBL", bf_mlx5_cmd_create_flow_table },
+	{ BF_MLX5_CMD_MODIFY_FLOW_TABLE, IN(BF_FT_CREATE_LEN), "MODIFY_FLOW_TBL", bf_mlx5_cmd_modify_flow_table },
+	{ BF_MLX5_CMD_DESTROY_FLOW_TABLE, IN(0x18), "DESTROY_FLOW_TBL", bf_mlx5_cmd_destroy_flow_table },
+	{ BF_MLX5_CMD_SET_FLOW_TABLE_ROOT, IN(0x18), "SET_FLOW_ROOT", bf_mlx5_cmd_set_flow_root },
+	{ BF_MLX5_CMD_CREATE_FLOW_GROUP, IN(BF_FG_LEN), "CREATE_FLOW_GRP", bf_mlx5_cmd_create_flow_group },
+	{ BF_MLX5_CMD_DESTROY_FLOW_GROUP, IN(0x1c), "DESTROY_FLOW_GRP", bf_mlx5_cmd_destroy_flow_group },
+	{ BF_MLX5_CMD_SET_FLOW_TABLE_ENTRY, IN(BF_FTE_LEN), "SET_FLOW_ENTRY", bf_mlx5_cmd_set_flow_entry },
+	{ BF_MLX5_CMD_DELETE_FLOW_TABLE_ENTRY, IN(0x24), "DELETE_FLOW_ENT", bf_mlx5_cmd_delete_flow_entry },
 	{ BF_MLX5_CMD_ATTACH_TO_MCG, IN(BF_MCG_LEN), "ATTACH_TO_MCG", bf_mlx5_cmd_attach_mcg },
 	{ BF_MLX5_CMD_DETACH_FROM_MCG, IN(BF_MCG_LEN), "DETACH_FROM_MCG", bf_mlx5_cmd_detach_mcg },
 	{ BF_MLX5_CMD_CREATE_GENERAL_OBJECT, SIMPLE, "CREATE_OBJECT", bf_mlx5_cmd_create_object },

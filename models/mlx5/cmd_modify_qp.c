@@ -346,7 +346,7 @@ uint8_t bf_mlx5_cmd_modify_qp(struct bf_mlx5_mail *m)
 	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&m->dev->qps, m->number);
 	uint8_t status = BF_MLX5_CMD_OK;
 
-	if (!qp)
+	if (!qp || qp->raw)
 		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES, "qpn 0x%x: there is no such queue pair", m->number);
 	if (!(t->from >> qp->rdma.state & 1))
 		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_QP_STATE,

@@ -19,7 +19,8 @@ static void hold(struct bf_mlx5_qp *qp, uint32_t by)
 	bf_mlx5_buf_hold(qp->dev, rings(qp), by);
 	bf_mlx5_buf_hold(qp->dev, &qp->dbr, by);
 	qp->send_cq->users += by;
-	qp->dev->uars[qp->uar]->users += by;
+	if (qp->raw != BF_MLX5_RAW_RQ)
+		qp->dev->uars[qp->uar]->users += by;
 	if (qp->xrc)
 		return; /* the rest is whose the last request was: bf_mlx5_xrc_forget() */
 	qp->recv_cq->users += by;
@@ -113,7 +114,9 @@ static uint8_t qp_resources(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 				      qp->send_cq ? "cqn_rcv" : "cqn_snd",
 				      BF_MLX5_GET(qpc, BF_QPC_CQN_SND) * !qp->send_cq +
 					  BF_MLX5_GET(qpc, BF_QPC_CQN_RCV) * (qp->send_cq != NULL));
-	if (!bf_mlx5_uar_find(dev, qp->uar))
+	if (qp->raw == BF_MLX5_RAW_RQ)
+		qp->uar = UINT32_MAX; /* nobody rings */
+	else if (!bf_mlx5_uar_find(dev, qp->uar))
 		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "uar_page 0x%x: there is no such doorbell page",
 				      qp->uar);
 	qp->rdma.receives = qp->has_rq || qp->srq || qp->xrc;
@@ -129,14 +132,17 @@ static uint8_t qp_shape(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 
 	if (st == BF_QPC_ST_QP0 || st == BF_QPC_ST_QP1 || st == BF_QPC_ST_REG_UMR)
 		st = BF_QPC_ST_UD;
-	/* Raw packets and WQE signatures are not modelled. */
+	/* WQE signatures are not modelled; raw packets have queues of their own. */
 	if ((st != BF_QPC_ST_RC && st != BF_QPC_ST_UC && st != BF_QPC_ST_UD && st != BF_QPC_ST_XRC &&
 	     st != BF_QPC_ST_DCI) ||
 	    BF_MLX5_GET(qpc, BF_QPC_WQ_SIGNATURE))
 		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM,
 				      "st %u%s: the model has RC 0, UC 1, UD 2, XRC 3, DCI 5, without signatures", st,
 				      BF_MLX5_GET(qpc, BF_QPC_WQ_SIGNATURE) ? " with wq_signature" : "");
-	qp->rdma.service = st == BF_QPC_ST_UD ? BF_RDMA_UD : st == BF_QPC_ST_UC ? BF_RDMA_UC : BF_RDMA_RC;
+	qp->rdma.service = qp->raw              ? BF_RDMA_RAW
+			   : st == BF_QPC_ST_UD ? BF_RDMA_UD
+			   : st == BF_QPC_ST_UC ? BF_RDMA_UC
+						: BF_RDMA_RC;
 	qp->xrc = st == BF_QPC_ST_XRC;
 	qp->xrcd = BF_MLX5_GET(qpc, BF_QPC_XRCD);
 	qp->rdma.asks = st == BF_QPC_ST_UD || qp->xrc ? BF_RDMA_ASKS_ADDRESS : 0;
@@ -223,8 +229,11 @@ uint8_t bf_mlx5_qp_keep(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	return BF_MLX5_CMD_OK;
 }
 
-uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
+uint8_t bf_mlx5_qp_create(struct bf_mlx5_mail *m, enum bf_mlx5_raw raw)
 {
+	static const char *const kinds[] = {
+		[BF_MLX5_NOT_RAW] = "qp", [BF_MLX5_RAW_SQ] = "sq", [BF_MLX5_RAW_RQ] = "rq"
+	};
 	const uint8_t *qpc = m->in + BF_QP_QPC;
 	struct bf_mlx5_qp *qp = bf_pool_take(m->dev->sim, sizeof(*qp));
 	char name[64];
@@ -234,6 +243,7 @@ uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_NO_RES;
 	bf_mlx5_qp_init(qp, m->dev);
 	bf_mlx5_qp_use_port(qp, &m->dev->ports[0]);
+	qp->raw = (uint8_t)raw;
 	status = qp_shape(qp, qpc);
 	if (!status)
 		status = qp_resources(qp, qpc);
@@ -253,32 +263,42 @@ uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
 	}
 	hold(qp, 1);
 	m->dev->no_record_qps += qp->no_record;
-	snprintf(name, sizeof(name), "%s.qp0x%x", m->dev->name, qp->rdma.qpn);
+	snprintf(name, sizeof(name), "%s.%s0x%x", m->dev->name, kinds[raw], qp->rdma.qpn);
 	qp->rdma.actor = bf_stream_actor(&m->dev->sim->rec, "queue", name);
 	record_config(qp, qpc);
 	m->number = qp->rdma.qpn;
 	return BF_MLX5_CMD_OK;
 }
 
+uint8_t bf_mlx5_cmd_create_qp(struct bf_mlx5_mail *m)
+{
+	return bf_mlx5_qp_create(m, BF_MLX5_NOT_RAW);
+}
+
 uint8_t bf_mlx5_cmd_destroy_qp(struct bf_mlx5_mail *m)
 {
 	struct bf_mlx5_qp *qp = bf_mlx5_table_get(&m->dev->qps, m->number);
 
-	if (!qp)
-		return BF_MLX5_CMD_BAD_RES;
+	return qp && !qp->raw ? bf_mlx5_qp_destroy(qp) : BF_MLX5_CMD_BAD_RES;
+}
+
+uint8_t bf_mlx5_qp_destroy(struct bf_mlx5_qp *qp)
+{
+	struct bf_mlx5 *dev = qp->dev;
+
 	bf_mlx5_qp_reset(qp);
 	hold(qp, UINT32_MAX); /* minus one */
 	qp->dev->no_record_qps -= qp->no_record;
-	bf_mlx5_table_remove(&m->dev->qps, qp->rdma.qpn);
+	bf_mlx5_table_remove(&dev->qps, qp->rdma.qpn);
 	if (qp->rdma.service == BF_RDMA_UD)
-		bf_mlx5_groups_forget(m->dev, qp);
+		bf_mlx5_groups_forget(dev, qp);
 	if (!qp->rdma.inflight) {
 		bf_mlx5_qp_free(qp);
 		return BF_MLX5_CMD_OK;
 	}
 	qp->rdma.dead = true;
-	qp->next_zombie = m->dev->zombie_qps;
-	m->dev->zombie_qps = qp;
+	qp->next_zombie = dev->zombie_qps;
+	dev->zombie_qps = qp;
 	return BF_MLX5_CMD_OK;
 }
 
@@ -287,7 +307,7 @@ uint8_t bf_mlx5_cmd_query_qp(struct bf_mlx5_mail *m)
 	const struct bf_mlx5_qp *qp = bf_mlx5_table_get(&m->dev->qps, m->number);
 	uint8_t *qpc = m->out + BF_QP_QPC;
 
-	if (!qp)
+	if (!qp || qp->raw)
 		return BF_MLX5_CMD_BAD_RES;
 	bf_mlx5_unpack(qp->context, qpc, BF_QPC_LEN);
 	BF_MLX5_SET(qpc, BF_QPC_STATE,

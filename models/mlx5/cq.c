@@ -48,11 +48,21 @@ static uint64_t scatter(struct bf_mlx5_cqe *cqe, const struct bf_mlx5_completion
  * from dumps (docs/hardware/mlx5.md#cqe-10). `x` collects the fields as numbers: the XOR of their bytes is the same in
  * any order.
  */
+/* What the entry of a received frame says of it. Returns what its signature is made of. */
+static uint64_t describe_frame(struct bf_mlx5_cqe *cqe, const struct bf_mlx5_completion *c)
+{
+	bf_put_be32(cqe->rx + BF_MLX5_CQE_HASH, c->frame.hash);
+	cqe->rx[BF_MLX5_CQE_HASH_TYPE] = c->frame.hash_type;
+	cqe->rx[BF_MLX5_CQE_HDS] = c->frame.checks;
+	cqe->rx[BF_MLX5_CQE_L4_TYPE] = c->frame.types;
+	return c->frame.hash ^ c->frame.hash_type ^ c->frame.checks ^ c->frame.types;
+}
+
 void bf_mlx5_cqe_build(const struct bf_mlx5_cq *cq, const struct bf_mlx5_cqe_source *from,
 		       const struct bf_mlx5_completion *c, struct bf_mlx5_cqe *cqe)
 {
 	uint8_t owner = (cq->producer & (cq->mask + 1)) != 0;
-	uint32_t sop_drop_qpn = (uint32_t)c->wqe_opcode << 24 | from->qpn;
+	uint32_t sop_drop_qpn = (uint32_t)c->wqe_opcode << 24 | (BF_UNLIKELY(c->is_frame) ? c->frame.tag : from->qpn);
 	uint64_t x = from->user_index ^ sop_drop_qpn ^ c->index ^ cq->producer;
 
 	memset(cqe, 0, sizeof(*cqe));
@@ -77,6 +87,8 @@ void bf_mlx5_cqe_build(const struct bf_mlx5_cq *cq, const struct bf_mlx5_cqe_sou
 		if (c->solicited)
 			cqe->op_own |= BF_MLX5_CQE_SE;
 		x ^= c->imm ^ c->byte_cnt ^ c->flags_rqpn ^ c->slid ^ from->ns;
+		if (BF_UNLIKELY(c->is_frame))
+			x ^= describe_frame(cqe, c);
 		if (BF_UNLIKELY(c->data != NULL))
 			x ^= scatter(cqe, c);
 	}

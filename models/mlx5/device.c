@@ -113,6 +113,11 @@ static void init_tables(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 	bf_mlx5_table_init(&dev->pds, dev->sim, 1, NUMBER_MAX, 1u << 16);
 	bf_mlx5_table_init(&dev->xrcds, dev->sim, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_XRCD);
 	bf_mlx5_table_init(&dev->umems, dev->sim, 1, NUMBER_MAX, 1u << 20);
+	bf_mlx5_table_init(&dev->eth.domains, dev->sim, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_ETH);
+	bf_mlx5_table_init(&dev->eth.tises, dev->sim, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_ETH);
+	bf_mlx5_table_init(&dev->eth.rqts, dev->sim, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_ETH);
+	bf_mlx5_table_init(&dev->eth.tirs, dev->sim, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_ETH);
+	bf_mlx5_table_init(&dev->eth.tables, dev->sim, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_TABLES);
 }
 
 /* For congestion control: reliable connections know who is at the other end, DC targets do not. */
@@ -323,6 +328,8 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 			bf_port_detach(dev->ports[i].port);
 	if (dev->dma.rings)
 		bf_dma_port_fini(&dev->dma);
+	bf_mlx5_flow_tables_free(dev);
+	bf_mlx5_tirs_free(dev);
 	free_objects(dev);
 	bf_mlx5_memic_close(dev);
 	bf_mlx5_groups_forget(dev, NULL);
@@ -337,6 +344,11 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	bf_mlx5_table_fini(&dev->pds);
 	bf_mlx5_table_fini(&dev->xrcds);
 	bf_mlx5_table_fini(&dev->umems);
+	bf_mlx5_table_fini(&dev->eth.domains);
+	bf_mlx5_table_fini(&dev->eth.tises);
+	bf_mlx5_table_fini(&dev->eth.rqts);
+	bf_mlx5_table_fini(&dev->eth.tirs);
+	bf_mlx5_table_fini(&dev->eth.tables);
 	for (uint32_t i = 0; i < dev->uar_end; i++)
 		if (dev->uars[i])
 			free_uar(dev, dev->uars[i]);

@@ -46,15 +46,27 @@ struct bf_mlx5_uar {
 	C(events)      /* event queue entries written */                                                               \
 	C(events_lost) /* those that a full or broken queue did not take */                                            \
 	C(interrupts)                                                                                                  \
-	C(page_faults)   /* of keys whose pages come on demand */                                                      \
-	C(dc_connects)   /* connections that DC initiators chose */                                                    \
-	C(dc_cnaks_sent) /* refusals by DC targets */                                                                  \
-	C(dct_evictions) /* responder contexts that another initiator got */
+	C(page_faults)      /* of keys whose pages come on demand */                                                   \
+	C(frames_unmatched) /* raw ones that no flow wanted */                                                         \
+	C(dc_connects)      /* connections that DC initiators chose */                                                 \
+	C(dc_cnaks_sent)    /* refusals by DC targets */                                                               \
+	C(dct_evictions)    /* responder contexts that another initiator got */
 
 struct bf_mlx5_counts {
 #define C(name) uint64_t name;
 	BF_MLX5_COUNTERS(C)
 #undef C
+};
+
+/* What raw packets need beside queues: numbers, and where received frames go. */
+#define BF_MLX5_LOG_MAX_ETH 14u
+#define BF_MLX5_LOG_MAX_TABLES 10u
+struct bf_mlx5_flow_table;
+struct bf_mlx5_ethernet {
+	struct bf_mlx5_table domains, tises; /* numbers alone */
+	struct bf_mlx5_table rqts, tirs, tables;
+	struct bf_mlx5_flow_table *root; /* NULL: no frame is for a program */
+	uint32_t flows;                  /* entries of tables */
 };
 
 struct bf_mlx5 {
@@ -92,6 +104,7 @@ struct bf_mlx5 {
 	struct bf_mlx5_page_fault *page_faults;
 	uint32_t page_fault_token;
 	struct bf_mlx5_table qps, cqs, mkeys, pds, umems, dcts, eqs, srqs;
+	struct bf_mlx5_ethernet eth;
 	uint32_t dc_sessions; /* last one given out: later ones are newer, also after a DCI was reset */
 	uint32_t entries;     /* of translations: pages and pieces that keys and UMEMs keep, at most BF_MLX5_ENTRIES */
 	struct bf_space *space;
@@ -284,6 +297,48 @@ void bf_mlx5_rq_flush(struct bf_mlx5_qp *qp);
 /* The receive WQE at hand is this one: `len` bytes of data segments. */
 void bf_mlx5_rq_begin(struct bf_mlx5_qp *qp, const uint8_t *bytes, uint32_t len, uint16_t index, uint16_t producer);
 
+/* eth_queue.c */
+void bf_mlx5_eth_caps_general(uint8_t *cap);
+void bf_mlx5_eth_caps(uint8_t *cap);
+void bf_mlx5_flow_caps(uint8_t *cap);
+uint8_t bf_mlx5_cmd_alloc_domain(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_dealloc_domain(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_create_tis(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_tis(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_create_sq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_modify_sq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_sq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_sq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_create_rq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_modify_rq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_rq(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_rq(struct bf_mlx5_mail *m);
+
+/* eth_tir.c */
+uint8_t bf_mlx5_cmd_create_rqt(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_rqt(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_create_tir(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_tir(struct bf_mlx5_mail *m);
+uint32_t bf_mlx5_toeplitz(const uint8_t key[40], const uint8_t *data, uint32_t len);
+bool bf_mlx5_tir_hold(struct bf_mlx5 *dev, uint32_t number, uint32_t by); /* false: there is none */
+void bf_mlx5_tirs_free(struct bf_mlx5 *dev);
+/* A copy of the frame goes to the TIR's queue; `tag` is its flow's. */
+void bf_mlx5_tir_receive(struct bf_mlx5_port *port, uint32_t number, uint32_t tag, const struct bf_packet *pkt);
+void bf_mlx5_raw_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt); /* ops->datagram of a raw queue */
+
+/* flow.c */
+uint8_t bf_mlx5_cmd_create_flow_table(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_modify_flow_table(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_flow_table(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_set_flow_root(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_create_flow_group(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_destroy_flow_group(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_set_flow_entry(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_delete_flow_entry(struct bf_mlx5_mail *m);
+void bf_mlx5_flow_tables_free(struct bf_mlx5 *dev);
+/* A frame has come that is no RoCE: the tables say where it goes. Takes it. */
+void bf_mlx5_flow_rx(struct bf_mlx5_port *port, struct bf_packet *pkt);
+
 /* xrc.c */
 /* The queue pair serves the shared receive queue that the request at hand names. False: it is none of its domain. */
 bool bf_mlx5_xrc_select(struct bf_mlx5_qp *qp);
@@ -317,6 +372,11 @@ struct bf_mlx5_completion {
 	uint8_t data_len;
 	uint8_t format; /* BF_MLX5_CQE_INLINE_*, when there are data */
 	uint16_t slid;  /* an InfiniBand datagram's sender */
+	bool is_frame;  /* then: */
+	struct {
+		uint32_t hash, tag;
+		uint8_t hash_type, checks, types; /* BF_MLX5_CQE_HASH_TYPE, _HDS, _L4_TYPE */
+	} frame;
 };
 void bf_mlx5_cq_write(struct bf_mlx5_cq *cq, struct bf_mlx5_qp *qp, const struct bf_mlx5_completion *c);
 /* All that a CQE says of its queue. */
@@ -418,6 +478,9 @@ struct bf_mlx5_xlat *bf_mlx5_read_ksms(struct bf_mlx5 *dev, const uint8_t *list,
 
 /* qp.c */
 void bf_mlx5_qp_init(struct bf_mlx5_qp *qp, struct bf_mlx5 *dev);
+/* Creates a queue pair, or a half; destroys it. A status. */
+uint8_t bf_mlx5_qp_create(struct bf_mlx5_mail *m, enum bf_mlx5_raw raw);
+uint8_t bf_mlx5_qp_destroy(struct bf_mlx5_qp *qp);
 /* Keeps the context for QUERY; 0 or a status. */
 uint8_t bf_mlx5_qp_keep(struct bf_mlx5_qp *qp, const uint8_t *qpc);
 uint32_t bf_mlx5_gid_ipv4(const uint8_t gid[16]);     /* 0: none that can be reached */

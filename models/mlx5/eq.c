@@ -127,7 +127,10 @@ void bf_mlx5_event_qp(struct bf_mlx5_qp *qp, enum bf_mlx5_event type)
 
 	if (!eq || (qp->dci && qp->dci->parent))
 		return;
-	e.data[BF_EQE_QP_SRQ_TYPE] = qp->context_of ? BF_EQE_QUEUE_DCT : BF_EQE_QUEUE_QP;
+	e.data[BF_EQE_QP_SRQ_TYPE] = qp->context_of              ? BF_EQE_QUEUE_DCT
+				     : qp->raw == BF_MLX5_RAW_SQ ? BF_EQE_QUEUE_SQ
+				     : qp->raw == BF_MLX5_RAW_RQ ? BF_EQE_QUEUE_RQ
+								 : BF_EQE_QUEUE_QP;
 	bf_put_be32(e.data + BF_EQE_QP_SRQ_NUMBER, qp->rdma.qpn);
 	put(eq, &e, qp->rdma.qpn);
 }

@@ -121,6 +121,7 @@ enum bf_mlx5_qp_state {
 #define BF_WQ_PAGE_OFFSET 0x04, 0x001f0000u
 #define BF_WQ_LWM 0x04, 0x0000ffffu
 #define BF_WQ_PD 0x08, 0x00ffffffu
+#define BF_WQ_UAR_PAGE 0x0c, 0x00ffffffu
 #define BF_WQ_DBR_ADDR 0x10 /* be64 */
 #define BF_WQ_HW_COUNTER 0x18, 0xffffffffu
 #define BF_WQ_SW_COUNTER 0x1c, 0xffffffffu

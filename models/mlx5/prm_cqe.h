@@ -55,6 +55,18 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_err_cqe) == 64, "error CQE");
 #define BF_MLX5_CQE_GRH BF_MASK(29, 28)
 
 /*
+ * Of a received frame (mlx5dv.h struct mlx5_cqe64): hash and its kind (bytes 8 to 12), what is right about it (byte
+ * 28), which headers it has (byte 29); sop_drop_qpn is its flow's tag instead of a number.
+ */
+#define BF_MLX5_CQE_HASH 8u       /* be32 */
+#define BF_MLX5_CQE_HASH_TYPE 12u /* l4 in 7:6 (1 TCP, 2 UDP), IP in 3:2 (1, 2 IPv6) (Linux mlx5/device.h) */
+#define BF_MLX5_CQE_HDS 28u
+#define BF_MLX5_CQE_L2_OK 0x1u
+#define BF_MLX5_CQE_L3_OK 0x2u
+#define BF_MLX5_CQE_L4_OK 0x4u
+#define BF_MLX5_CQE_L4_TYPE 29u /* l4 in 6:4, l3 in 3:2, VLAN stripped in 0 */
+
+/*
  * Compressed CQEs (CQC.cqe_comp_en): a title of format BF_MLX5_CQE_COMPRESSED, whose byte_cnt counts the entries that
  * it stands for, itself included. What each has of its own lies in arrays of eight of these: the first in the slot
  * behind the title, the others eight slots apart from the title on. The entries take as many slots as they would alone;
@@ -129,6 +141,8 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_eqe) == 64, "EQE");
 #define BF_EQE_PORT_NUMBER 8 /* in the high four bits */
 #define BF_EQE_DCTN 24       /* be32 */
 #define BF_EQE_QUEUE_QP 0u
+#define BF_EQE_QUEUE_RQ 1u
+#define BF_EQE_QUEUE_SQ 2u
 #define BF_EQE_QUEUE_DCT 6u
 #define BF_EQE_PORT_DOWN 1u /* sub-types of PORT_CHANGE */
 #define BF_EQE_PORT_ACTIVE 4u

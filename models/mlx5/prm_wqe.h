@@ -91,6 +91,22 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_av) == 48, "address vector");
 #define BF_MLX5_AV_DCT BF_MASK(23, 0)
 #define BF_MLX5_QKEY_OWN 0x80000000u /* the Q_Key of the sending queue pair instead (IBA vol. 1 section 10.2.5) */
 
+/* Ethernet segment of a frame, behind the control segment (mlx5dv.h struct mlx5_wqe_eth_seg). */
+struct bf_mlx5_eth {
+	uint8_t reserved_0[4];
+	uint8_t checksums; /* BF_MLX5_ETH_L3, BF_MLX5_ETH_L4 */
+	uint8_t reserved_5;
+	struct bf_be16 mss;
+	uint8_t reserved_8[4];
+	struct bf_be16 inline_bytes;
+	uint8_t inline_start[2]; /* the frame's first bytes; more of them in the next 16 bytes, as many as it takes */
+};
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_eth) == 16, "Ethernet segment");
+#define BF_MLX5_FRAME_MIN 14u /* two MAC addresses and a type */
+#define BF_MLX5_ETH_L3 0x40u
+#define BF_MLX5_ETH_L4 0x80u
+#define BF_MLX5_ETH_VLAN 0x8000u /* of inline_bytes: the device is to insert a tag */
+
 struct bf_mlx5_raddr {
 	struct bf_be64 va;
 	struct bf_be32 rkey;

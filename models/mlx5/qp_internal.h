@@ -158,6 +158,9 @@ struct bf_mlx5_dct {
 	uint8_t context[BF_DCTC_LEN];
 };
 
+/* Half a queue pair that moves frames; see eth_queue.c. */
+enum bf_mlx5_raw { BF_MLX5_NOT_RAW, BF_MLX5_RAW_SQ, BF_MLX5_RAW_RQ };
+
 /*
  * What one message touches comes first, the requester's part before the responder's; what commands say comes last. The
  * transport's part has the same order.
@@ -180,6 +183,7 @@ struct bf_mlx5_qp {
 	bool no_record; /* rung by a register of its own, which has the index */
 	bool companion; /* may WAIT (cd_master) */
 	bool ooo;       /* data that arrive are placed in any order */
+	uint8_t raw;    /* enum bf_mlx5_raw */
 	bool xrc;       /* its shared receive queue, CQ and protection domain are those that the request names */
 	uint8_t dump_byte;
 	uint32_t pd, uar;
@@ -208,6 +212,7 @@ struct bf_mlx5_qp {
 	struct bf_mlx5_cq *wait_cq;   /* what its WAIT waits for; NULL: none */
 	struct bf_mlx5_qp *wait_next; /* others that wait for the same */
 	struct bf_mlx5_qp *next_zombie;
+	uint32_t raw_users;             /* a raw receive queue's: TIRs, and entries of tables */
 	struct bf_mlx5_packed *context; /* NULL: that of the DCI, or the target's */
 };
 

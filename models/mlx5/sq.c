@@ -305,6 +305,10 @@ static void fill_send(struct bf_mlx5_send *s, const struct bf_mlx5_wqe *w, uint1
 		s->lkey = w->sge[0].lkey;
 		s->payload = (uint16_t)((w->ds - w->nsge) * BF_MLX5_DS);
 	}
+	if (w->checksums & BF_MLX5_ETH_L3)
+		s->rdma.flags |= BF_RDMA_SEND_L3_CHECKSUM;
+	if (w->checksums & BF_MLX5_ETH_L4)
+		s->rdma.flags |= BF_RDMA_SEND_L4_CHECKSUM;
 	if (w->solicited)
 		s->rdma.flags |= BF_RDMA_SEND_SOLICITED;
 	if (w->opcode == BF_MLX5_OP_RDMA_READ || w->atomic_size)
@@ -345,7 +349,8 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 		copy_from_ring(qp, index, whole, wqebbs);
 		bytes = whole;
 	}
-	status = qp->xrc                            ? bf_mlx5_xrc_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
+	status = qp->raw                            ? bf_mlx5_eth_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
+		 : qp->xrc                          ? bf_mlx5_xrc_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
 		 : qp->dci                          ? bf_mlx5_dc_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
 		 : qp->rdma.service == BF_QPC_ST_UD ? bf_mlx5_ud_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why)
 						    : bf_mlx5_wqe_decode(bytes, wqebbs * BF_MLX5_WQEBB, w, &why);
@@ -361,7 +366,7 @@ static bool decode_one(struct bf_mlx5_qp *qp, uint8_t source)
 			.err = err_malformed,
 		};
 	}
-	if (BF_UNLIKELY(w->av_len && !status && !qp->xrc) && bf_probe(dev->sim, BF_CLASS_QUEUE))
+	if (BF_UNLIKELY(w->av_len && !status && !qp->xrc && !qp->raw) && bf_probe(dev->sim, BF_CLASS_QUEUE))
 		(qp->dci ? record_av : record_datagram)(qp, w, index);
 	if (bf_probe(dev->sim, BF_CLASS_QUEUE)) {
 		uint8_t verdict = status                   ? BF_MLX5_FETCH_MALFORMED

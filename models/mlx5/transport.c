@@ -74,6 +74,10 @@ void bf_mlx5_rx(void *owner, struct bf_packet *pkt)
 	const struct bf_roce *r = &dev->rdma.rx;
 	struct bf_mlx5_qp *qp;
 
+	if (BF_UNLIKELY(bf_packet_is_raw(pkt))) {
+		bf_mlx5_flow_rx(port, pkt);
+		return;
+	}
 	if (BF_UNLIKELY(!bf_rdma_parse(&dev->rdma, pkt)))
 		return;
 	if (BF_UNLIKELY(r->dc)) {
@@ -85,7 +89,7 @@ void bf_mlx5_rx(void *owner, struct bf_packet *pkt)
 		bf_mlx5_ud_rx(dev, port, pkt);
 	} else {
 		qp = bf_mlx5_table_get(&dev->qps, r->dest_qp);
-		if (BF_UNLIKELY(qp && qp->xrc != r->xrc))
+		if (BF_UNLIKELY(qp && (qp->xrc != r->xrc || qp->raw)))
 			qp = NULL; /* none of that service */
 		bf_rdma_deliver(&dev->rdma, qp ? &qp->rdma : NULL, port->port, pkt);
 	}
@@ -453,7 +457,10 @@ static void again(struct bf_rdma_qp *qp)
 
 static void datagram(struct bf_rdma_qp *qp, struct bf_packet *pkt)
 {
-	bf_mlx5_ud_request(bf_mlx5_qp_of(qp), pkt);
+	if (bf_mlx5_qp_of(qp)->raw)
+		bf_mlx5_raw_request(bf_mlx5_qp_of(qp), pkt);
+	else
+		bf_mlx5_ud_request(bf_mlx5_qp_of(qp), pkt);
 }
 
 const struct bf_rdma_ops bf_mlx5_transport = {

@@ -155,7 +155,7 @@ void bf_mlx5_ud_take(struct bf_mlx5_qp *qp, const struct bf_mlx5_port *port, str
 	struct bf_mlx5 *dev = qp->dev;
 	const struct bf_roce *r = &dev->rdma.rx;
 
-	if (qp->rdma.service != BF_RDMA_UD || port != qp->port) {
+	if (qp->raw || qp->rdma.service != BF_RDMA_UD || port != qp->port) {
 		drop(dev, qp, pkt, BF_RDMA_DROP_PEER);
 	} else if (qp->rdma.state < BF_MLX5_QPS_RTR || qp->rdma.state == BF_MLX5_QPS_ERR) {
 		drop(dev, qp, pkt, BF_RDMA_DROP_STATE);

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-enum transport { RC, DC, UD, XRC };
+enum transport { RC, DC, UD, XRC, ETH };
 
 /* What each opcode's segments are, in order: ctrl, [AV], [raddr], [atomic], data or inline
  * (docs/hardware/mlx5.md#send-entry-11). */
@@ -102,6 +102,30 @@ static int decode_xrc(struct cursor *c, struct bf_mlx5_wqe *w)
 	return 0;
 }
 
+/* The frame's first bytes may lie here; what the device would have to put in or cut up is not modelled. */
+static int decode_eth(struct cursor *c, struct bf_mlx5_wqe *w)
+{
+	const uint32_t at = c->at + (uint32_t)offsetof(struct bf_mlx5_eth, inline_start);
+	const struct bf_mlx5_eth *seg = segment(c, sizeof(*seg), "Ethernet segment");
+	uint32_t len;
+
+	if (!seg)
+		return -EINVAL;
+	len = bf_be16(seg->inline_bytes);
+	if (len & BF_MLX5_ETH_VLAN)
+		return bf_fail(c->err, -EINVAL, "Ethernet segment at byte 16: a VLAN tag to insert: not modelled");
+	if (len > sizeof(seg->inline_start) &&
+	    !segment(c, (len - (uint32_t)sizeof(seg->inline_start) + 15) & ~15u, "inline headers"))
+		return -EINVAL;
+	w->checksums = seg->checksums;
+	if (!len)
+		return 0;
+	w->has_inline = true;
+	w->inline_len = len;
+	w->inline_offset = at;
+	return 0;
+}
+
 static int decode_raddr(struct cursor *c, struct bf_mlx5_wqe *w)
 {
 	const struct bf_mlx5_raddr *seg = segment(c, sizeof(*seg), "remote address segment");
@@ -182,7 +206,7 @@ static int decode_inline(struct cursor *c, struct bf_mlx5_wqe *w)
 /* Data segments; before them there may be inline bytes (UCX sends its headers that way). */
 static int decode_data(struct cursor *c, struct bf_mlx5_wqe *w, bool may_inline)
 {
-	uint64_t total = 0;
+	uint64_t total = w->inline_len; /* what an Ethernet segment has */
 	int status;
 
 	while (c->at < c->end) {
@@ -302,11 +326,13 @@ static int decode(const void *bytes, uint32_t len, enum transport t, struct bf_m
 		return bf_fail(err, -EINVAL, "control segment at byte 4: DS %u needs %u bytes, there are %u", out->ds,
 			       c.end, len);
 	s = shape(out->opcode);
-	if (!s || (t == UD && s & HAS_RADDR))
+	if (!s || ((t == UD || t == ETH) && s & HAS_RADDR))
 		return refuse_opcode(out, s, err);
 	if (s & NO_CHECK)
 		return 0;
-	if (t == XRC && !(s & LOCAL))
+	if (t == ETH && !(s & LOCAL))
+		status = decode_eth(&c, out);
+	else if (t == XRC && !(s & LOCAL))
 		status = decode_xrc(&c, out);
 	else if (t != RC && !(s & LOCAL))
 		status = decode_av(&c, out);
@@ -341,6 +367,15 @@ int bf_mlx5_xrc_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *
 int bf_mlx5_ud_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err)
 {
 	return decode(bytes, len, UD, out, err);
+}
+
+int bf_mlx5_eth_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err)
+{
+	int status = decode(bytes, len, ETH, out, err);
+
+	if (!status && out->opcode == BF_MLX5_OP_SEND && out->length < BF_MLX5_FRAME_MIN)
+		return bf_fail(err, -EINVAL, "a frame of %u bytes: its header has %u", out->length, BF_MLX5_FRAME_MIN);
+	return status;
 }
 
 uint32_t bf_mlx5_recv_decode(const void *bytes, uint32_t stride, struct bf_mlx5_sge *sge, uint32_t max, uint64_t *total)

@@ -30,6 +30,7 @@ struct bf_mlx5_wqe {
 	uint32_t imm;
 	uint16_t stream; /* DC: channel in the control segment */
 	uint8_t av_len; /* bytes behind the control segment: DC, UD: 16 or 48 of address vector; XRC: 16; otherwise 0 */
+	uint8_t checksums; /* of a frame: BF_MLX5_ETH_L3, BF_MLX5_ETH_L4 */
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare, swap_mask, compare_mask; /* masked FA: compare_mask = field boundary */
@@ -69,6 +70,8 @@ int bf_mlx5_dc_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *o
 /* Of an XRC initiator: each message names a shared receive queue. */
 int bf_mlx5_xrc_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
 int bf_mlx5_ud_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
+/* Of a queue of raw packets: an Ethernet segment, which may have the frame's first bytes, then data. */
+int bf_mlx5_eth_wqe_decode(const void *bytes, uint32_t len, struct bf_mlx5_wqe *out, struct bf_error *err);
 
 /* Where the parts of a UMR WQE begin. */
 #define BF_MLX5_UMR_CTRL_AT 16u

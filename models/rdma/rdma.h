@@ -52,6 +52,7 @@ enum bf_rdma_service {
 	BF_RDMA_RC,
 	BF_RDMA_UC,
 	BF_RDMA_UD,
+	BF_RDMA_RAW, /* an entry is a frame, from its MAC addresses on; what comes is as the device finds out */
 };
 
 /* What a work request asks for. */
@@ -80,6 +81,12 @@ enum bf_rdma_op {
 #define BF_RDMA_SEND_RDATOMIC 8u   /* READ or atomic: answered by data */
 #define BF_RDMA_SEND_FAILED 16u    /* completes with an error when it is the oldest */
 #define BF_RDMA_SEND_ELSEWHERE 32u /* another queue pair has completed it */
+/* Of a frame: the checksums of IP, and of TCP or UDP, are to be computed. */
+#define BF_RDMA_SEND_L3_CHECKSUM 64u
+#define BF_RDMA_SEND_L4_CHECKSUM 128u
+
+/* The longest frame: 4200 bytes of payload and two VLAN tags. */
+#define BF_RDMA_FRAME_MAX (4200u + 14u + 8u)
 
 /* A work request: the transport's part of what the device keeps of an entry. The device fills in what stands first. */
 struct bf_rdma_send {
@@ -344,7 +351,8 @@ struct bf_rdma_ops {
 	bool (*gate)(struct bf_rdma_qp *qp);
 	/* A time-out: the peer may have forgotten the connection. */
 	void (*again)(struct bf_rdma_qp *qp);
-	/* A datagram for a queue pair of that service; the device owns the packet. NULL: there is no such service. */
+	/* A datagram or frame for a queue pair of that service; the device owns the packet. NULL: there is no such
+	 * service. */
 	void (*datagram)(struct bf_rdma_qp *qp, struct bf_packet *pkt);
 };
 

@@ -385,7 +385,7 @@ void bf_rdma_rx_request(struct bf_rdma_qp *qp, struct bf_packet *pkt)
 		qp->hold_tail = &pkt->next;
 		return;
 	}
-	if (BF_UNLIKELY(qp->service == BF_RDMA_UD)) {
+	if (BF_UNLIKELY(qp->service >= BF_RDMA_UD)) {
 		qp->dev->ops->datagram(qp, pkt);
 		return;
 	}
@@ -416,7 +416,8 @@ void bf_rdma_rx_resume(struct bf_rdma_qp *qp)
 	while (pkt) {
 		struct bf_packet *next = pkt->next;
 
-		if (!takes_requests(qp) || bf_roce_parse(pkt->data, pkt->len, false, &qp->dev->rx, NULL))
+		if (!takes_requests(qp) ||
+		    (qp->service != BF_RDMA_RAW && bf_roce_parse(pkt->data, pkt->len, false, &qp->dev->rx, NULL)))
 			bf_packet_free(pkt);
 		else
 			bf_rdma_rx_request(qp, pkt);

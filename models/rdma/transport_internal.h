@@ -61,6 +61,9 @@ void bf_rdma_fail(struct bf_rdma_qp *qp, struct bf_rdma_send *s, enum bf_rdma_ca
 bool bf_rdma_tx_response(struct bf_rdma_qp *qp, struct bf_packet *pkt, uint32_t psn, uint32_t payload_offset,
 			 uint32_t rkey, uint8_t memory, uint64_t va, uint32_t len);
 
+/* frame.c: the `len` bytes of a frame are there: checksums (`flags`, BF_RDMA_SEND_*_CHECKSUM), the least length. */
+void bf_rdma_frame_finish(struct bf_packet *pkt, uint32_t len, uint32_t flags);
+
 /* retry.c */
 void bf_rdma_rto_fired(struct bf_event *ev);
 void bf_rdma_pause_fired(struct bf_event *ev);

@@ -25,6 +25,14 @@ void bf_rdma_fail(struct bf_rdma_qp *qp, struct bf_rdma_send *s, enum bf_rdma_ca
 		qp->dev->ops->failed(qp, s, cause, why);
 }
 
+static void leave(struct bf_rdma_qp *qp, struct bf_packet *pkt)
+{
+	if (BF_UNLIKELY(qp->service == BF_RDMA_RAW))
+		bf_port_send_raw(qp->port, pkt);
+	else
+		bf_port_send(qp->port, pkt);
+}
+
 static void flush_txq(struct bf_rdma_qp *qp)
 {
 	while (qp->txq && (qp->txq->flags & BF_RDMA_TX_WHOLE)) {
@@ -36,7 +44,7 @@ static void flush_txq(struct bf_rdma_qp *qp)
 		if (pkt->flags & PKT_DEAD)
 			bf_packet_free(pkt);
 		else
-			bf_port_send(qp->port, pkt);
+			leave(qp, pkt);
 	}
 }
 
@@ -48,7 +56,7 @@ void bf_rdma_tx_push(struct bf_rdma_qp *qp, struct bf_packet *pkt, uint32_t flag
 		return;
 	}
 	if (flags & BF_RDMA_TX_WHOLE && !qp->txq) {
-		bf_port_send(qp->port, pkt);
+		leave(qp, pkt);
 		return;
 	}
 	pkt->next = NULL;
@@ -90,7 +98,9 @@ static void piece_is_last(struct bf_rdma_qp *qp, const struct bf_rdma_xfer *x, b
 
 	r.payload_len = x->payload_len;
 	r.pad = (uint8_t)(-x->payload_len & 3);
-	if (!(pkt->flags & PKT_DEAD))
+	if (BF_UNLIKELY(qp->service == BF_RDMA_RAW))
+		bf_rdma_frame_finish(pkt, x->payload_len, stale ? 0 : bf_rdma_send_at(qp, x->slot)->flags);
+	else if (!(pkt->flags & PKT_DEAD))
 		pkt->len = bf_roce_finish(pkt->data, &r, x->payload_offset, qp->dev->profile.icrc);
 	pkt->flags |= BF_RDMA_TX_WHOLE;
 	flush_txq(qp);
@@ -280,6 +290,24 @@ static bool send_data(struct bf_rdma_qp *qp, struct bf_rdma_send *s)
 	return true;
 }
 
+/* The frame of an entry. */
+static bool send_frame(struct bf_rdma_qp *qp, struct bf_rdma_send *s)
+{
+	struct bf_packet *pkt = bf_packet_alloc(qp->dev->fabric);
+
+	if (!pkt)
+		return false;
+	if (s->length > s->inline_len) {
+		gather(qp, s, pkt, qp->tx_psn, 0, 0, s->length);
+		return true;
+	}
+	qp->dev->ops->copy(qp, s, 0, pkt->data, s->length);
+	bf_rdma_frame_finish(pkt, s->length, s->flags);
+	bf_rdma_tx_push(qp, pkt, BF_RDMA_TX_REQUEST | BF_RDMA_TX_WHOLE);
+	unreliable_done(qp, s->slot);
+	return true;
+}
+
 static uint8_t request_opcode(const struct bf_rdma_send *s)
 {
 	switch (s->op) {
@@ -380,7 +408,7 @@ static bool transmit(struct bf_rdma_qp *qp, struct bf_rdma_send *s)
 			if (BF_UNLIKELY(qp->dev->profile.gather_window) &&
 			    qp->inflight >= qp->dev->profile.gather_window)
 				return false;
-			if (!send_data(qp, s))
+			if (BF_UNLIKELY(qp->service == BF_RDMA_RAW) ? !send_frame(qp, s) : !send_data(qp, s))
 				return false;
 		}
 		if (BF_UNLIKELY(qp->resending))
@@ -405,9 +433,11 @@ static bool fence_holds(const struct bf_rdma_qp *qp, const struct bf_rdma_send *
 
 static bool length_allowed(const struct bf_rdma_qp *qp, const struct bf_rdma_send *s)
 {
-	/* A datagram is one packet. */
+	/* A datagram is one packet, and so is a frame. */
 	if (BF_UNLIKELY(qp->service == BF_RDMA_UD) && s->length > 1u << qp->mtu_shift)
 		return false;
+	if (BF_UNLIKELY(qp->service == BF_RDMA_RAW))
+		return s->length <= BF_RDMA_FRAME_MAX;
 	return (uint64_t)s->length <= 1ull << qp->log_msg_max;
 }
 
@@ -428,7 +458,7 @@ static bool check(struct bf_rdma_qp *qp, struct bf_rdma_send *s)
 
 static uint32_t packets_of(const struct bf_rdma_qp *qp, const struct bf_rdma_send *s)
 {
-	if (s->atomic_size || !s->length)
+	if (s->atomic_size || !s->length || qp->service == BF_RDMA_RAW)
 		return 1;
 	return ((s->length - 1) >> qp->mtu_shift) + 1;
 }

@@ -64,6 +64,9 @@ static const struct bf_uv_command commands[] = {
 	  true, "create_qp_ex", bf_uv_create_qp_ex },
 	{ EX(MODIFY_QP), sizeof(struct ib_uverbs_modify_qp), END(ib_uverbs_ex_modify_qp_resp, response_length), true,
 	  "modify_qp_ex", bf_uv_modify_qp_ex },
+	{ EX(CREATE_FLOW), END(ib_uverbs_create_flow, flow_attr), END(ib_uverbs_create_flow_resp, flow_handle), false,
+	  "create_flow", bf_uv_create_flow },
+	{ EX(DESTROY_FLOW), END(ib_uverbs_destroy_flow, flow_handle), 0, false, "destroy_flow", bf_uv_destroy_flow },
 	{ EX(MODIFY_CQ), END(ib_uverbs_ex_modify_cq, reserved), 0, false, "modify_cq", bf_uv_modify_cq },
 };
 

@@ -17,6 +17,16 @@ int bf_uv_close_xrcd(struct bf_uv_call *c)
 	return err ? err : bf_uv_destroy_handle(c, UVERBS_OBJECT_XRCD, cmd.xrcd_handle);
 }
 
+int bf_uv_destroy_flow(struct bf_uv_call *c)
+{
+	struct ib_uverbs_destroy_flow cmd;
+	int err = bf_uv_request(c, &cmd, sizeof(cmd));
+
+	if (err)
+		return err;
+	return cmd.comp_mask ? -EINVAL : bf_uv_destroy_handle(c, UVERBS_OBJECT_FLOW, cmd.flow_handle);
+}
+
 int bf_uv_destroy_ah(struct bf_uv_call *c)
 {
 	struct ib_uverbs_destroy_ah cmd;

@@ -32,6 +32,8 @@ static uint32_t *count_of(struct bf_uverbs *u, uint16_t type)
 		return &n->srqs;
 	case UVERBS_OBJECT_AH:
 		return &n->ahs;
+	case UVERBS_OBJECT_FLOW:
+		return &n->flows;
 	default:
 		return bf_uv_provider(u)->count(n, type);
 	}

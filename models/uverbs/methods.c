@@ -118,6 +118,7 @@ SPEC destroy_srq[] = {
 	DESTROY(UVERBS_ATTR_DESTROY_SRQ_HANDLE, UVERBS_OBJECT_SRQ),
 	OUT(UVERBS_ATTR_DESTROY_SRQ_RESP, sizeof(struct ib_uverbs_destroy_srq_resp)),
 };
+SPEC destroy_flow[] = { DESTROY(UVERBS_ATTR_DESTROY_FLOW_HANDLE, UVERBS_OBJECT_FLOW) };
 SPEC alloc_async[] = { FD_NEW(UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE) };
 
 static const struct bf_uv_method methods[] = {
@@ -144,6 +145,7 @@ static const struct bf_uv_method methods[] = {
 	METHOD(UVERBS_OBJECT_MR, UVERBS_METHOD_DM_MR_REG, "reg_dm_mr", bf_uv_reg_dm_mr, reg_dm_mr),
 	METHOD(UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY, "dealloc_mw", NULL, destroy_mw),
 	METHOD(UVERBS_OBJECT_DM, UVERBS_METHOD_DM_FREE, "free_dm", NULL, free_dm),
+	METHOD(UVERBS_OBJECT_FLOW, UVERBS_METHOD_FLOW_DESTROY, "destroy_flow", NULL, destroy_flow),
 	REFUSE(UVERBS_OBJECT_COUNTERS, UVERBS_METHOD_COUNTERS_CREATE, "create_counters"),
 	REFUSE(UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE, "create_wq"),
 	REFUSE(UVERBS_OBJECT_FLOW_ACTION, UVERBS_METHOD_FLOW_ACTION_ESP_CREATE, "create_flow_action"),

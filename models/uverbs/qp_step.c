@@ -7,7 +7,7 @@
 enum { RESET, INIT, RTR, RTS, SQD, SQE, ERR, STATES };
 
 /* Services are columns; DC initiators have rules of mlx5's own (hw/mlx5/qp.c modify_dci_qp_is_ok()). */
-enum { UD, UC, RC, DCI, INI, TGT, SERVICES }; /* the last two: XRC */
+enum { UD, UC, RC, DCI, INI, TGT, RAW, SERVICES }; /* the two before raw packets: XRC */
 
 #define A(n) BF_UV_QP_##n
 #define INIT_CONNECTED (A(PKEY_INDEX) | A(PORT) | A(ACCESS_FLAGS))
@@ -32,7 +32,10 @@ static const struct step {
 	uint8_t from, to;
 	uint32_t need[SERVICES], may[SERVICES];
 } steps[] = {
-	{ RESET, INIT, { INIT_UD, INIT_CONNECTED, INIT_CONNECTED, INIT_DCI, INIT_CONNECTED, INIT_CONNECTED }, { 0 } },
+	{ RESET,
+	  INIT,
+	  { INIT_UD, INIT_CONNECTED, INIT_CONNECTED, INIT_DCI, INIT_CONNECTED, INIT_CONNECTED, A(PORT) },
+	  { 0 } },
 	{ INIT, INIT, { 0 }, { INIT_UD, INIT_CONNECTED, INIT_CONNECTED, INIT_DCI, INIT_CONNECTED, INIT_CONNECTED } },
 	{ INIT,
 	  RTR,
@@ -62,12 +65,13 @@ static bool matches(const struct step *s, uint32_t service, uint32_t mask)
 
 bool bf_uv_qp_step_ok(uint8_t type, uint32_t from, uint32_t to, uint32_t mask)
 {
-	uint32_t service = type == IB_UVERBS_QPT_UD        ? UD
-			   : type == IB_UVERBS_QPT_UC      ? UC
-			   : type == BF_UV_QPT_DCI         ? DCI
-			   : type == IB_UVERBS_QPT_XRC_INI ? INI
-			   : type == IB_UVERBS_QPT_XRC_TGT ? TGT
-							   : RC;
+	uint32_t service = type == IB_UVERBS_QPT_UD           ? UD
+			   : type == IB_UVERBS_QPT_UC         ? UC
+			   : type == BF_UV_QPT_DCI            ? DCI
+			   : type == IB_UVERBS_QPT_XRC_INI    ? INI
+			   : type == IB_UVERBS_QPT_XRC_TGT    ? TGT
+			   : type == IB_UVERBS_QPT_RAW_PACKET ? RAW
+							      : RC;
 
 	if (to == RESET || to == ERR)
 		return !(mask & ~(A(STATE) | A(CUR_STATE)));

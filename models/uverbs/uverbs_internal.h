@@ -195,7 +195,10 @@ struct bf_uv_qp {
 	uint8_t type;  /* IB_UVERBS_QPT_*; of driver queues BF_UV_QPT_DCI, BF_UV_QPT_DCT */
 	uint8_t state; /* BF_UV_QPS_* */
 	uint8_t port, mtu, sig_all, has_reg;
-	uint8_t *dct; /* a DC target's command block until it is created */
+	struct {
+		uint32_t sqn, rqn, tisn, tirn; /* 0: none */
+	} raw;                                 /* of raw packets */
+	uint8_t *dct;                          /* a DC target's command block until it is created */
 	struct bf_uv_qp *next_by_number;
 };
 #define BF_UV_QPT_DCI 0xf0u
@@ -271,7 +274,8 @@ struct bf_uverbs_file {
 	V(create_xsrq)                                                                                                 \
 	V(modify_srq)                                                                                                  \
 	V(query_srq)                                                                                                   \
-	V(open_xrcd)
+	V(open_xrcd)                                                                                                   \
+	V(create_flow)
 
 /*
  * A driver below the verbs, as mlx5_ib is one. `device_size` and `file_size` are of structures that begin with struct
@@ -403,6 +407,7 @@ int bf_uv_destroy_qp_write(struct bf_uv_call *c);
 int bf_uv_destroy_srq(struct bf_uv_call *c);
 int bf_uv_destroy_srq_write(struct bf_uv_call *c);
 int bf_uv_destroy_ah(struct bf_uv_call *c);
+int bf_uv_destroy_flow(struct bf_uv_call *c);
 int bf_uv_close_xrcd(struct bf_uv_call *c);
 
 /* verbs.c: hand over to the provider. */

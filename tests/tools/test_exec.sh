@@ -10,6 +10,7 @@ export TMPDIR
 mkdir "$TMPDIR"
 cd "$work"
 verbs=$BELFRY_BUILD_DIR/tests/exec_verbs
+raw=$BELFRY_BUILD_DIR/tests/exec_raw
 # The programs are not sanitized and leak what they like.
 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigtrap=0:verify_asan_link_order=0
 export ASAN_OPTIONS
@@ -43,6 +44,8 @@ says() {
 everything="polling events unread handlers blocked fork copies paths"
 expect 0 -- "$verbs" $everything
 [ "$(grep -c '^ok ' out)" = "$(echo $everything | wc -w)" ] || fail "not everything was done"
+expect 0 -- "$raw"
+expect 0 --doorbells poll -- "$raw"
 expect 0 --blueflame -- "$verbs" polling events
 expect 0 --doorbells poll -- "$verbs" polling events handlers fork
 expect 0 --abi write -- "$verbs" polling events

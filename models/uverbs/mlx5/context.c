@@ -147,5 +147,6 @@ int bf_mlx5_ib_query_context(struct bf_uv_call *c)
 
 void bf_mlx5_ib_context_close(struct bf_uverbs_file *f)
 {
+	bf_mlx5_ib_domain_close(f);
 	bf_mlx5_ib_static_uars_free(f);
 }

@@ -88,6 +88,7 @@ static int open_driver(struct bf_uverbs *u)
 
 static void close_driver(struct bf_uverbs *u)
 {
+	bf_mlx5_ib_flows_close(u);
 	bf_mlx5_ib_xrc_close(u);
 	bf_mlx5_ib_eqs_close(u);
 	if (bf_mlx5_ib_of(u)->has_uar)
@@ -125,6 +126,8 @@ static int destroy(struct bf_uv_object *o, bool forced)
 		return bf_mlx5_ib_xrcd_destroy(o, forced);
 	case UVERBS_OBJECT_AH:
 		return bf_mlx5_ib_ah_destroy(o, forced);
+	case UVERBS_OBJECT_FLOW:
+		return bf_mlx5_ib_flow_destroy(o, forced);
 	case MLX5_IB_OBJECT_UAR:
 		return bf_mlx5_ib_uar_destroy(o, forced);
 	case MLX5_IB_OBJECT_DEVX_UMEM:
@@ -222,4 +225,5 @@ const struct bf_uv_provider bf_mlx5_ib = {
 	.modify_srq = bf_mlx5_ib_modify_srq,
 	.query_srq = bf_mlx5_ib_query_srq,
 	.open_xrcd = bf_mlx5_ib_open_xrcd,
+	.create_flow = bf_mlx5_ib_create_flow,
 };

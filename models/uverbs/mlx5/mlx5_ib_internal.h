@@ -75,6 +75,20 @@ struct bf_mlx5_ib_xrc {
 	bool has_pd, mapped, has_cq;
 };
 
+/* Flows, and the tables that they are entries of, from the first flow on. */
+#define BF_MLX5_IB_PRIORITIES 18u
+struct bf_mlx5_ib_flows {
+	uint32_t table[BF_MLX5_IB_PRIORITIES];
+	uint32_t count; /* flows */
+	uint64_t *used; /* a bit for each entry of each table */
+};
+
+struct bf_mlx5_ib_flow {
+	struct bf_uv_object o;
+	struct bf_uv_qp *qp;
+	uint32_t priority, table, index, group;
+};
+
 struct bf_mlx5_ib {
 	struct bf_uverbs u;
 	struct bf_region *eq_mem;
@@ -88,12 +102,14 @@ struct bf_mlx5_ib {
 	struct bf_uv_srq *srqs[BF_MLX5_IB_BUCKETS];
 	struct bf_mlx5_ib_gsi *gsi; /* NULL: nobody manages */
 	struct bf_mlx5_ib_xrc xrc;
+	struct bf_mlx5_ib_flows flows;
 	uint8_t clock[BF_UV_PAGE]; /* struct mlx5_ib_clock_info: programs map it */
 };
 
 struct bf_mlx5_ib_file {
 	struct bf_uverbs_file f;
-	bool devx, dynamic, cqe_version;
+	bool devx, dynamic, cqe_version, has_domain;
+	uint32_t domain;                           /* of transport: raw packets */
 	struct mlx5_ib_alloc_ucontext_resp answer; /* to its GET_CONTEXT */
 	uint32_t static_uars, uar[BF_MLX5_IB_STATIC_UARS];
 	uint8_t reg_users[BF_MLX5_IB_STATIC_UARS * BF_MLX5_IB_KERNEL_REGS];
@@ -194,6 +210,28 @@ int bf_mlx5_ib_dct_create(struct bf_uv_call *c, struct bf_uv_qp *qp, const struc
 int bf_mlx5_ib_dct_modify(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m);
 int bf_mlx5_ib_dct_destroy(struct bf_uverbs *u, struct bf_uv_qp *qp);
 int bf_mlx5_ib_dct_query(struct bf_uverbs *u, struct bf_uv_qp *qp, struct ib_uverbs_query_qp_resp *resp);
+/* raw.c */
+struct bf_mlx5_ib_rq_args {
+	const struct bf_uv_pd *pd;
+	const struct bf_uv_cq *cq;
+	uint64_t ring, dbr;
+	uint32_t wqe_count, wqe_shift, user_index;
+};
+int bf_mlx5_ib_rq_create(struct bf_uverbs *u, const struct bf_mlx5_ib_rq_args *a, uint32_t *rqn);
+int bf_mlx5_ib_rq_modify(struct bf_uverbs *u, uint32_t opcode, uint32_t number, uint32_t from, uint32_t to);
+int bf_mlx5_ib_domain(struct bf_uverbs_file *f, uint32_t *number); /* the file's, made when it is first asked for */
+void bf_mlx5_ib_domain_close(struct bf_uverbs_file *f);
+int bf_mlx5_ib_raw_create(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct mlx5_ib_create_qp *ucmd,
+			  uint32_t uar);
+int bf_mlx5_ib_raw_destroy(struct bf_uverbs *u, struct bf_uv_qp *qp);
+int bf_mlx5_ib_raw_modify(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m);
+void bf_mlx5_ib_raw_query(struct bf_uverbs *u, struct bf_uv_qp *qp, struct ib_uverbs_query_qp_resp *r);
+
+/* flow.c */
+int bf_mlx5_ib_create_flow(struct bf_uv_call *c);
+int bf_mlx5_ib_flow_destroy(struct bf_uv_object *o, bool forced);
+void bf_mlx5_ib_flows_close(struct bf_uverbs *u);
+
 void bf_mlx5_ib_qp_know(struct bf_uverbs *u, struct bf_uv_qp *qp);
 void bf_mlx5_ib_qp_unknow(struct bf_uverbs *u, struct bf_uv_qp *qp);
 int bf_mlx5_ib_create_srq(struct bf_uv_call *c);

@@ -33,14 +33,13 @@ static int take_type(struct bf_mlx5_ib_qp_args *a, const struct mlx5_ib_create_q
 	case IB_UVERBS_QPT_UD:
 	case IB_UVERBS_QPT_XRC_INI:
 	case IB_UVERBS_QPT_XRC_TGT:
+	case IB_UVERBS_QPT_RAW_PACKET:
 		return driver ? -EINVAL : 0;
 	case IB_UVERBS_QPT_DRIVER:
 		if (driver != MLX5_QP_FLAG_TYPE_DCT && driver != MLX5_QP_FLAG_TYPE_DCI)
 			return -EINVAL;
 		a->type = driver == MLX5_QP_FLAG_TYPE_DCT ? BF_UV_QPT_DCT : BF_UV_QPT_DCI;
 		return 0;
-	case IB_UVERBS_QPT_RAW_PACKET:
-		return -EOPNOTSUPP;
 	default:
 		return -EINVAL;
 	}
@@ -83,12 +82,16 @@ static int take_rings(const struct bf_mlx5_ib_qp_args *a, struct mlx5_ib_create_
 	return 0;
 }
 
-static int pin_rings(struct bf_uv_call *c, const struct mlx5_ib_create_qp *ucmd)
+static int pin_rings(struct bf_uv_call *c, const struct mlx5_ib_create_qp *ucmd, bool raw)
 {
 	const struct bf_uverbs_host *h = &c->u->opts.host;
 	uint64_t rq = (uint64_t)ucmd->rq_wqe_count << (ucmd->rq_wqe_count ? ucmd->rq_wqe_shift : 0);
-	uint64_t len = rq + ((uint64_t)ucmd->sq_wqe_count << BF_MLX5_WQEBB_SHIFT);
+	const uint64_t sq = (uint64_t)ucmd->sq_wqe_count << BF_MLX5_WQEBB_SHIFT;
+	uint64_t len = raw ? rq : rq + sq;
 
+	/* Rings of raw packets lie apart. */
+	if (raw && (ucmd->sq_buf_addr + sq < ucmd->sq_buf_addr || (sq && h->pin(h->arg, ucmd->sq_buf_addr, sq, true))))
+		return -EFAULT;
 	if (ucmd->buf_addr + len < ucmd->buf_addr || ucmd->db_addr + BF_MLX5_DBR_BYTES < ucmd->db_addr)
 		return -EFAULT;
 	if (len && h->pin(h->arg, ucmd->buf_addr, len, true))
@@ -164,6 +167,12 @@ static int command(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct bf_ml
 
 	if (uar < 0)
 		return (int)uar;
+	if (a->type == IB_UVERBS_QPT_RAW_PACKET) {
+		err = bf_mlx5_ib_raw_create(c, qp, ucmd, (uint32_t)uar);
+		if (err && qp->has_reg)
+			bf_mlx5_ib_reg_give(c->f, qp->reg);
+		return err;
+	}
 	BF_MLX5_SET(qpc, BF_QPC_ST, service(a->type));
 	BF_MLX5_SET(qpc, BF_QPC_PM_STATE, PM_MIGRATED);
 	BF_MLX5_SET(qpc, BF_QPC_PD, a->pd->pdn);
@@ -251,12 +260,14 @@ static void adjust_cap(struct bf_mlx5_ib_qp_args *a, const struct mlx5_ib_create
 	a->cap.max_recv_sge = (1u << ucmd->rq_wqe_shift) / BF_MLX5_DS;
 }
 
-static int check_parts(const struct bf_mlx5_ib_qp_args *a)
+static int check_parts(struct bf_uv_call *c, const struct bf_mlx5_ib_qp_args *a)
 {
 	if (a->flags & ~(uint32_t)QP_FLAGS)
 		return -EINVAL;
 	if (a->flags & ~(uint32_t)(IB_UVERBS_QP_CREATE_SQ_SIG_ALL | IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK))
 		return -EOPNOTSUPP;
+	if (a->type == IB_UVERBS_QPT_RAW_PACKET && (a->srq || !bf_mlx5_ib_file_of(c->f)->cqe_version))
+		return -EOPNOTSUPP; /* entries of frames say tags where those of old name their queue */
 	if (a->type == IB_UVERBS_QPT_XRC_TGT)
 		return a->xrcd ? 0 : -EINVAL;
 	if (a->type == IB_UVERBS_QPT_XRC_INI)
@@ -264,6 +275,19 @@ static int check_parts(const struct bf_mlx5_ib_qp_args *a)
 	if (!a->pd || !a->recv_cq || (a->type != BF_UV_QPT_DCT && !a->send_cq))
 		return -EINVAL;
 	return 0;
+}
+
+/* The numbers by which DEVX names the parts of a queue pair of raw packets. */
+static void name_parts(const struct bf_uv_qp *qp, struct mlx5_ib_create_qp_resp *resp)
+{
+	resp->sqn = qp->raw.sqn;
+	resp->rqn = qp->raw.rqn;
+	resp->tisn = qp->raw.tisn;
+	resp->tirn = qp->raw.tirn;
+	if (resp->sqn)
+		resp->comp_mask |= MLX5_IB_CREATE_QP_RESP_MASK_SQN | MLX5_IB_CREATE_QP_RESP_MASK_TISN;
+	if (resp->rqn)
+		resp->comp_mask |= MLX5_IB_CREATE_QP_RESP_MASK_RQN | MLX5_IB_CREATE_QP_RESP_MASK_TIRN;
 }
 
 static int create(struct bf_uv_call *c, struct bf_mlx5_ib_qp_args *a, struct bf_uv_qp **out)
@@ -277,10 +301,10 @@ static int create(struct bf_uv_call *c, struct bf_mlx5_ib_qp_args *a, struct bf_
 	if (!err)
 		err = take_type(a, &ucmd);
 	if (!err)
-		err = check_parts(a);
+		err = check_parts(c, a);
 	rings = a->type != BF_UV_QPT_DCT && a->type != IB_UVERBS_QPT_XRC_TGT;
 	if (!err && rings)
-		err = take_rings(a, &ucmd) ? -EINVAL : pin_rings(c, &ucmd);
+		err = take_rings(a, &ucmd) ? -EINVAL : pin_rings(c, &ucmd, a->type == IB_UVERBS_QPT_RAW_PACKET);
 	if (err)
 		return err;
 	if (rings)
@@ -298,6 +322,8 @@ static int create(struct bf_uv_call *c, struct bf_mlx5_ib_qp_args *a, struct bf_
 	c->number = qp->qpn;
 	if (qp->has_reg)
 		resp.bfreg_index = bf_mlx5_ib_reg_name(qp->reg);
+	if (a->type == IB_UVERBS_QPT_RAW_PACKET)
+		name_parts(qp, &resp);
 	err = bf_uv_put(c, &c->uhw_out, &resp, sizeof(resp));
 	if (err)
 		bf_uv_destroy(&qp->o, true);
@@ -435,8 +461,9 @@ int bf_mlx5_ib_qp_destroy(struct bf_uv_object *o, bool forced)
 	if (qp->mcast && !forced && !o->file->closing)
 		return -EBUSY;
 	bf_uv_mcast_drop(qp);
-	err = qp->type == BF_UV_QPT_DCT ? bf_mlx5_ib_dct_destroy(u, qp)
-					: bf_mlx5_ib_simple(u, BF_MLX5_CMD_DESTROY_QP, qp->qpn, NULL);
+	err = qp->type == BF_UV_QPT_DCT              ? bf_mlx5_ib_dct_destroy(u, qp)
+	      : qp->type == IB_UVERBS_QPT_RAW_PACKET ? bf_mlx5_ib_raw_destroy(u, qp)
+						     : bf_mlx5_ib_simple(u, BF_MLX5_CMD_DESTROY_QP, qp->qpn, NULL);
 	if (err && !forced)
 		return err;
 	bf_mlx5_ib_qp_unknow(u, qp);

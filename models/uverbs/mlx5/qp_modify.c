@@ -232,6 +232,13 @@ static uint32_t mask_of(const struct bf_uv_qp *qp, uint32_t mask)
 	return mask;
 }
 
+static int modify_any(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m)
+{
+	if (qp->type == IB_UVERBS_QPT_RAW_PACKET)
+		return bf_mlx5_ib_raw_modify(c, qp, m);
+	return qp->type == BF_UV_QPT_DCT ? bf_mlx5_ib_dct_modify(c, qp, m) : modify(c, qp, m);
+}
+
 static struct bf_uv_qp *find(struct bf_uv_call *c, uint32_t handle)
 {
 	struct bf_uv_qp *qp = bf_uv_get_object(c, UVERBS_OBJECT_QP, handle);
@@ -255,7 +262,7 @@ int bf_mlx5_ib_modify_qp(struct bf_uv_call *c)
 	if (!qp)
 		return -EINVAL;
 	cmd.attr_mask = mask_of(qp, cmd.attr_mask);
-	return qp->type == BF_UV_QPT_DCT ? bf_mlx5_ib_dct_modify(c, qp, &cmd) : modify(c, qp, &cmd);
+	return modify_any(c, qp, &cmd);
 }
 
 int bf_mlx5_ib_modify_qp_ex(struct bf_uv_call *c)
@@ -279,7 +286,7 @@ int bf_mlx5_ib_modify_qp_ex(struct bf_uv_call *c)
 	if (!qp)
 		return -EINVAL;
 	cmd.base.attr_mask = mask_of(qp, cmd.base.attr_mask);
-	err = qp->type == BF_UV_QPT_DCT ? bf_mlx5_ib_dct_modify(c, qp, &cmd.base) : modify(c, qp, &cmd.base);
+	err = modify_any(c, qp, &cmd.base);
 	if (err)
 		return err;
 	uhw.response_length = c->uhw_out.len < sizeof(uhw) ? c->uhw_out.len : sizeof(uhw);

@@ -53,6 +53,8 @@ int bf_mlx5_ib_query_qp(struct bf_uv_call *c)
 	c->number = qp->qpn;
 	if (qp->type == BF_UV_QPT_DCT) {
 		err = bf_mlx5_ib_dct_query(c->u, qp, &resp);
+	} else if (qp->type == IB_UVERBS_QPT_RAW_PACKET) {
+		bf_mlx5_ib_raw_query(c->u, qp, &resp);
 	} else {
 		BF_MLX5_SET(in, BF_CMD_IN_NUMBER, qp->qpn);
 		err = bf_mlx5_ib_cmd(c->u, BF_MLX5_CMD_QUERY_QP, in, sizeof(in), out, sizeof(out));

@@ -2,6 +2,7 @@
  * What a device and its ports say of themselves: a ConnectX-7, but only what the model does. Figures that the hardware
  * tells come from its capabilities, the rest is what Linux hw/mlx5/main.c answers.
  */
+#include "models/mlx5/prm_eth.h"
 #include "models/mlx5/prm_hca.h"
 #include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
@@ -37,6 +38,8 @@ static uint32_t device_flags(const uint8_t *cap)
 
 	if (BF_MLX5_GET(cap, BF_CAP_XRC))
 		flags |= IB_UVERBS_DEVICE_XRC;
+	if (BF_MLX5_GET(cap, BF_CAP_NIC_FLOW_TABLE))
+		flags |= IB_UVERBS_DEVICE_MANAGED_FLOW_STEERING | IB_UVERBS_DEVICE_RAW_IP_CSUM;
 	return flags | IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_MGT_EXTENSIONS |
 	       IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B;
 }
