@@ -15,7 +15,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-static void read_ipv4(const uint8_t *data, uint32_t len, struct bf_frame *f)
+static void read_ipv4(const uint8_t *data, uint32_t len, struct bf_eth_frame *f)
 {
 	const uint8_t *ip = data + f->l3;
 	const uint32_t header = (ip[0] & 15u) * 4u, total = bf_get_be16(ip + 2);
@@ -30,7 +30,7 @@ static void read_ipv4(const uint8_t *data, uint32_t len, struct bf_frame *f)
 		f->l4 = (uint16_t)(f->l3 + header);
 }
 
-static void read_ipv6(const uint8_t *data, uint32_t len, struct bf_frame *f)
+static void read_ipv6(const uint8_t *data, uint32_t len, struct bf_eth_frame *f)
 {
 	const uint8_t *ip = data + f->l3;
 	uint32_t at = f->l3 + IPV6_HEADER;
@@ -57,11 +57,11 @@ static void read_ipv6(const uint8_t *data, uint32_t len, struct bf_frame *f)
 		f->l4 = (uint16_t)at;
 }
 
-void bf_frame_read(const uint8_t *data, uint32_t len, struct bf_frame *f)
+void bf_frame_read(const uint8_t *data, uint32_t len, struct bf_eth_frame *f)
 {
 	uint32_t at = BF_ETH_HEADER;
 
-	*f = (struct bf_frame){ .end = (uint16_t)len };
+	*f = (struct bf_eth_frame){ .end = (uint16_t)len };
 	if (len < BF_ETH_HEADER)
 		return;
 	f->ethertype = bf_get_be16(data + 12);
@@ -103,7 +103,7 @@ uint16_t bf_checksum_fold(uint32_t sum)
 	return (uint16_t)~sum;
 }
 
-uint32_t bf_frame_pseudo_sum(const uint8_t *data, const struct bf_frame *f)
+uint32_t bf_frame_pseudo_sum(const uint8_t *data, const struct bf_eth_frame *f)
 {
 	const uint8_t *ip = data + f->l3;
 	const uint32_t sum = f->protocol + (uint32_t)(f->end - f->l4);
@@ -111,14 +111,14 @@ uint32_t bf_frame_pseudo_sum(const uint8_t *data, const struct bf_frame *f)
 	return f->ip == 4 ? bf_checksum_add(sum, ip + 12, 8) : bf_checksum_add(sum, ip + IPV6_ADDRESSES, 32);
 }
 
-bool bf_frame_l3_good(const uint8_t *data, const struct bf_frame *f)
+bool bf_frame_l3_good(const uint8_t *data, const struct bf_eth_frame *f)
 {
 	if (f->ip != 4)
 		return f->ip == 6;
 	return !bf_checksum_fold(bf_checksum_add(0, data + f->l3, (data[f->l3] & 15u) * 4u));
 }
 
-bool bf_frame_l4_good(const uint8_t *data, const struct bf_frame *f)
+bool bf_frame_l4_good(const uint8_t *data, const struct bf_eth_frame *f)
 {
 	const uint32_t len = (uint32_t)(f->end - f->l4);
 

@@ -18,7 +18,7 @@
 #define BF_IP_TCP 6u
 #define BF_IP_UDP 17u
 
-struct bf_frame {
+struct bf_eth_frame {
 	uint16_t ethertype; /* behind the VLAN tags */
 	uint16_t vlan;      /* the outermost tag: priority, drop eligibility, number */
 	uint8_t tags;       /* of VLANs: 0, 1, 2 */
@@ -31,15 +31,15 @@ struct bf_frame {
 };
 
 /* Reads `len` bytes; a frame of less than BF_ETH_HEADER bytes has nothing. */
-void bf_frame_read(const uint8_t *data, uint32_t len, struct bf_frame *out);
+void bf_frame_read(const uint8_t *data, uint32_t len, struct bf_eth_frame *out);
 
 /* The checksum that Internet protocols use (RFC 1071) of `len` bytes, `sum` of others before included, not inverted. */
 uint32_t bf_checksum_add(uint32_t sum, const uint8_t *data, uint32_t len);
 uint16_t bf_checksum_fold(uint32_t sum); /* and inverted */
 /* The sum of the pseudo header of TCP and UDP (RFC 9293 section 3.1, RFC 8200 section 8.1) of a frame that has one. */
-uint32_t bf_frame_pseudo_sum(const uint8_t *data, const struct bf_frame *f);
+uint32_t bf_frame_pseudo_sum(const uint8_t *data, const struct bf_eth_frame *f);
 /* Are the checksums of IP, and of TCP or UDP, right? A UDP checksum of 0 over IPv4 is none, and right. */
-bool bf_frame_l3_good(const uint8_t *data, const struct bf_frame *f);
-bool bf_frame_l4_good(const uint8_t *data, const struct bf_frame *f);
+bool bf_frame_l3_good(const uint8_t *data, const struct bf_eth_frame *f);
+bool bf_frame_l4_good(const uint8_t *data, const struct bf_eth_frame *f);
 
 #endif

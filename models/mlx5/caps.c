@@ -191,6 +191,13 @@ uint8_t bf_mlx5_cmd_query_special_contexts(struct bf_mlx5_mail *m)
 	return BF_MLX5_CMD_OK;
 }
 
+/* Ports are not aggregated: the context, 8 bytes at 0x08, is zeros (mlx5_ifc.h query_lag_out, lagc.lag_state). */
+uint8_t bf_mlx5_cmd_query_lag(struct bf_mlx5_mail *m)
+{
+	m->number = 0;
+	return BF_MLX5_CMD_OK;
+}
+
 uint8_t bf_mlx5_cmd_query_vport_state(struct bf_mlx5_mail *m)
 {
 	struct bf_port_info info;

@@ -196,6 +196,7 @@ static const struct command commands[] = {
 	{ BF_MLX5_CMD_DESTROY_FLOW_GROUP, IN(0x1c), "DESTROY_FLOW_GRP", bf_mlx5_cmd_destroy_flow_group },
 	{ BF_MLX5_CMD_SET_FLOW_TABLE_ENTRY, IN(BF_FTE_LEN), "SET_FLOW_ENTRY", bf_mlx5_cmd_set_flow_entry },
 	{ BF_MLX5_CMD_DELETE_FLOW_TABLE_ENTRY, IN(0x24), "DELETE_FLOW_ENT", bf_mlx5_cmd_delete_flow_entry },
+	{ BF_MLX5_CMD_QUERY_LAG, SIMPLE, "QUERY_LAG", bf_mlx5_cmd_query_lag },
 	{ BF_MLX5_CMD_ATTACH_TO_MCG, IN(BF_MCG_LEN), "ATTACH_TO_MCG", bf_mlx5_cmd_attach_mcg },
 	{ BF_MLX5_CMD_DETACH_FROM_MCG, IN(BF_MCG_LEN), "DETACH_FROM_MCG", bf_mlx5_cmd_detach_mcg },
 	{ BF_MLX5_CMD_CREATE_GENERAL_OBJECT, SIMPLE, "CREATE_OBJECT", bf_mlx5_cmd_create_object },

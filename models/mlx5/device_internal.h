@@ -526,6 +526,7 @@ uint8_t bf_mlx5_cmd_query_special_contexts(struct bf_mlx5_mail *m);
 /* roce_address.c */
 #define BF_MLX5_ROCE_ADDRESSES 8u /* what a gid_table_size of 0 says */
 uint8_t bf_mlx5_cmd_query_roce_address(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_lag(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_vport_state(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_nic_vport(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_access_reg(struct bf_mlx5_mail *m);

@@ -208,7 +208,7 @@ uint32_t bf_mlx5_toeplitz(const uint8_t key[40], const uint8_t *data, uint32_t l
 }
 
 /* The addresses and ports that the TIR selects, in order; 0: the frame has not what it wants. */
-static uint32_t gather(const struct bf_mlx5_tir *t, const uint8_t *data, const struct bf_frame *f, uint8_t *out)
+static uint32_t gather(const struct bf_mlx5_tir *t, const uint8_t *data, const struct bf_eth_frame *f, uint8_t *out)
 {
 	const bool six = t->fields >> 31, udp = t->fields >> 30 & 1;
 	const uint32_t at = f->ip == 4 ? 12 : 8, bytes = f->ip == 4 ? 4 : 16;
@@ -232,7 +232,7 @@ static uint32_t gather(const struct bf_mlx5_tir *t, const uint8_t *data, const s
 }
 
 /* Both directions of a connection hash alike: the XOR of the two stands for each. */
-static void fold(const struct bf_mlx5_tir *t, const struct bf_frame *f, uint8_t *in, uint32_t len)
+static void fold(const struct bf_mlx5_tir *t, const struct bf_eth_frame *f, uint8_t *in, uint32_t len)
 {
 	const uint32_t bytes = f->ip == 4 ? 4 : 16, addresses = len >= 2 * bytes ? 2 * bytes : 0;
 
@@ -244,7 +244,7 @@ static void fold(const struct bf_mlx5_tir *t, const struct bf_frame *f, uint8_t 
 		in[i] = in[i + 2] = in[i] ^ in[i + 2];
 }
 
-static struct digest digest(const struct bf_mlx5_tir *t, const uint8_t *data, const struct bf_frame *f)
+static struct digest digest(const struct bf_mlx5_tir *t, const uint8_t *data, const struct bf_eth_frame *f)
 {
 	const bool ports = t->fields & (BF_RX_HASH_SRC_PORT | BF_RX_HASH_DST_PORT);
 	struct digest d = { 0 };
@@ -268,7 +268,7 @@ static struct digest digest(const struct bf_mlx5_tir *t, const uint8_t *data, co
 
 /* ---- a frame arrives ---- */
 
-static uint8_t header_types(const uint8_t *data, const struct bf_frame *f)
+static uint8_t header_types(const uint8_t *data, const struct bf_eth_frame *f)
 {
 	const uint8_t l3 = f->ip == 4 ? 2 : f->ip == 6 ? 1 : 0;
 	uint8_t l4 = 0;
@@ -286,7 +286,7 @@ void bf_mlx5_tir_receive(struct bf_mlx5_port *port, uint32_t number, uint32_t ta
 	struct bf_mlx5 *dev = port->dev;
 	const struct bf_mlx5_tir *t = bf_mlx5_table_get(&dev->eth.tirs, number);
 	struct bf_packet *copy;
-	struct bf_frame f;
+	struct bf_eth_frame f;
 	struct bf_mlx5_qp *qp;
 	struct digest d;
 
@@ -310,7 +310,7 @@ void bf_mlx5_tir_receive(struct bf_mlx5_port *port, uint32_t number, uint32_t ta
 	bf_rdma_rx_request(&qp->rdma, copy);
 }
 
-static void complete(struct bf_mlx5_qp *qp, const struct bf_packet *pkt, const struct bf_frame *f)
+static void complete(struct bf_mlx5_qp *qp, const struct bf_packet *pkt, const struct bf_eth_frame *f)
 {
 	struct bf_mlx5_completion c = {
 		.opcode = BF_MLX5_CQE_RESP_SEND, .index = qp->rq_index, .byte_cnt = pkt->len, .is_frame = true
@@ -342,7 +342,7 @@ static void fail(struct bf_mlx5_qp *qp, enum bf_rdma_cause cause)
 void bf_mlx5_raw_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt)
 {
 	enum bf_rdma_cause cause;
-	struct bf_frame f;
+	struct bf_eth_frame f;
 
 	qp->dev->rdma.rx.dest_qp = qp->rdma.qpn; /* for what is recorded of it */
 	qp->dev->rdma.rx.psn = 0;

@@ -448,7 +448,7 @@ void bf_mlx5_flow_tables_free(struct bf_mlx5 *dev)
 /* ---- a frame arrives ---- */
 
 /* Its headers as masks and values have them. */
-static void read_match(const uint8_t *data, uint32_t len, const struct bf_frame *f, uint8_t out[BF_MATCH_LEN])
+static void read_match(const uint8_t *data, uint32_t len, const struct bf_eth_frame *f, uint8_t out[BF_MATCH_LEN])
 {
 	const uint8_t *ip = data + f->l3;
 	const bool ports = f->l4 && (f->protocol == BF_IP_TCP || f->protocol == BF_IP_UDP);
@@ -528,7 +528,7 @@ static bool go(struct bf_mlx5_port *port, const struct bf_mlx5_flow_table *t, ui
 void bf_mlx5_flow_rx(struct bf_mlx5_port *port, struct bf_packet *pkt)
 {
 	uint64_t words[MATCH_WORDS];
-	struct bf_frame f;
+	struct bf_eth_frame f;
 
 	bf_frame_read(pkt->data, pkt->len, &f);
 	read_match(pkt->data, pkt->len, &f, (uint8_t *)words);

@@ -6,7 +6,7 @@
 #define TCP_CHECKSUM 16u
 #define UDP_CHECKSUM 6u
 
-static void put_l3(uint8_t *data, const struct bf_frame *f)
+static void put_l3(uint8_t *data, const struct bf_eth_frame *f)
 {
 	if (f->ip != 4)
 		return;
@@ -15,7 +15,7 @@ static void put_l3(uint8_t *data, const struct bf_frame *f)
 		    bf_checksum_fold(bf_checksum_add(0, data + f->l3, (data[f->l3] & 15u) * 4u)));
 }
 
-static void put_l4(uint8_t *data, const struct bf_frame *f)
+static void put_l4(uint8_t *data, const struct bf_eth_frame *f)
 {
 	const uint32_t at = f->l4 + (f->protocol == BF_IP_TCP ? TCP_CHECKSUM : UDP_CHECKSUM);
 	uint16_t sum;
@@ -30,7 +30,7 @@ static void put_l4(uint8_t *data, const struct bf_frame *f)
 
 void bf_rdma_frame_finish(struct bf_packet *pkt, uint32_t len, uint32_t flags)
 {
-	struct bf_frame f;
+	struct bf_eth_frame f;
 
 	pkt->len = len;
 	if (flags & (BF_RDMA_SEND_L3_CHECKSUM | BF_RDMA_SEND_L4_CHECKSUM)) {

@@ -38,6 +38,13 @@ START_TEST(lengths_and_opcodes)
 }
 END_TEST
 
+/* There is nothing to tell of ports that are one, and UCX asks each time. */
+START_TEST(ports_are_not_aggregated)
+{
+	ck_assert_uint_eq(simple(BF_MLX5_CMD_QUERY_LAG, 0x1234), 0);
+}
+END_TEST
+
 START_TEST(objects_that_are_not_there)
 {
 	static const uint32_t ops[] = { BF_MLX5_CMD_DESTROY_MKEY, BF_MLX5_CMD_DESTROY_CQ,  BF_MLX5_CMD_DESTROY_QP,
@@ -510,6 +517,7 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, lengths_and_opcodes);
+	tcase_add_test(tc, ports_are_not_aggregated);
 	tcase_add_test(tc, objects_that_are_not_there);
 	tcase_add_test(tc, busy_objects);
 	tcase_add_test(tc, transitions);
