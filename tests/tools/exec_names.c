@@ -196,6 +196,57 @@ static void volumes(void)
 		NEED(bytes[i] == (i % 16 < 8 && i / 16 % 3 < 2 ? 5 : 1), "bytes of a volume");
 }
 
+/* Two texts, of which one calls the other, by the linker that programs bring along. */
+static void linker(uint64_t at)
+{
+	static const char caller[] =
+	    ".version 8.0\n.target sm_90\n.address_size 64\n.extern .func (.param .b32 r) twice(.param .b32 x);\n"
+	    ".visible .entry run(.param .u64 p)\n{\n	.reg .b32 %r<3>;\n	.reg .b64 %rd<2>;\n"
+	    "	ld.param.u64 %rd1, [p];\n	ld.global.u32 %r1, [%rd1];\n	{\n	.param .b32 i;\n"
+	    "	.param .b32 o;\n	st.param.b32 [i], %r1;\n	call.uni (o), twice, (i);\n"
+	    "	ld.param.b32 %r2, [o];\n	}\n	st.global.u32 [%rd1], %r2;\n	ret;\n}\n";
+	static const char called[] =
+	    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .func (.param .b32 r) twice(.param .b32 x)\n{\n"
+	    "	.reg .b32 %r<3>;\n	ld.param.b32 %r1, [x];\n	add.s32 %r2, %r1, %r1;\n"
+	    "	st.param.b32 [r], %r2;\n	ret;\n}\n";
+	const char *options[] = { "-arch=sm_90", "-lto" };
+	void *library = dlopen("libnvJitLink.so.13", RTLD_NOW), *link, *module, *fn, *params[] = { &at };
+	int (*create)(void **, unsigned, const char *const *), (*add)(void *, int, const void *, size_t, const char *);
+	int (*complete)(void *), (*size)(void *, size_t *), (*take)(void *, void *), (*destroy)(void **);
+	int (*load)(void **, const void *), (*function)(void **, void *, const char *),
+	    (*read)(void *, uint64_t, size_t);
+	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+		      void **);
+	int (*fill)(uint64_t, unsigned, size_t), (*log)(void *, char *);
+	unsigned value = 0;
+	char *image, text[256];
+	size_t bytes = 0;
+
+	NEED(library, "libnvJitLink.so.13");
+	get(library, "__nvJitLinkCreate_13_0", &create);
+	get(library, "__nvJitLinkAddData_13_0", &add);
+	get(library, "__nvJitLinkComplete_13_0", &complete);
+	get(library, "__nvJitLinkGetLinkedCubinSize_13_0", &size);
+	get(library, "__nvJitLinkGetLinkedCubin_13_0", &take);
+	get(library, "__nvJitLinkGetErrorLog_13_0", &log);
+	get(library, "__nvJitLinkDestroy_13_0", &destroy);
+	get(driver, "cuModuleLoadData", &load);
+	get(driver, "cuModuleGetFunction", &function);
+	get(driver, "cuLaunchKernel", &launch);
+	get(driver, "cuMemsetD32_v2", &fill);
+	get(driver, "cuMemcpyDtoH_v2", &read);
+	NEED(create(&link, 0, options) == 2 && create(&link, 2, options) == 1,
+	     "a linker without architecture, or with LTO");
+	NEED(!create(&link, 1, options) && !add(link, 2, caller, sizeof(caller), "caller"), "a linker");
+	NEED(add(link, 3, called, sizeof(called), "called") && !log(link, text) && strstr(text, "called: "), "LTO");
+	NEED(!add(link, 2, called, sizeof(called), "called") && !complete(link) && !size(link, &bytes), "an image");
+	image = malloc(bytes);
+	NEED(image && !take(link, image) && !destroy(&link), "the image");
+	NEED(!load(&module, image) && !function(&fn, module, "run") && !fill(at, 21, 1), "what was linked");
+	free(image);
+	NEED(!launch(fn, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL) && !read(&value, at, 4) && value == 42, "its kernel");
+}
+
 static void absent(void)
 {
 	int (*texture)(void), (*multicast)(void);
@@ -286,6 +337,7 @@ int main(void)
 	attributes();
 	occupancy();
 	volumes();
+	linker(at);
 	absent();
 	NEED(!all(), "the end");
 	ends(at);
