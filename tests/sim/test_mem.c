@@ -2,7 +2,9 @@
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "sim/coro.h"
 #include "sim/mem.h"
 #include "sim/rng.h"
 
@@ -147,6 +149,36 @@ START_TEST(options_are_checked)
 }
 END_TEST
 
+/* As a search keeps it: small memory is written over, large memory is given back page by page. */
+START_TEST(memory_kept_for_the_next_run_is_zero)
+{
+	static const uint64_t sizes[] = { BF_PAGE, 4 * BF_PAGE, 100 * BF_PAGE };
+	struct bf_stacks kept = { 0 };
+
+	sim->stacks = &kept;
+	for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct bf_region *r = make(sizes[i], 0);
+		const uint8_t *bytes = r->bytes;
+		uint64_t at = 0;
+
+		memset(r->bytes, 0xa5, sizes[i]);
+		bf_region_destroy(r);
+		ck_assert_uint_eq(kept.maps, 1);
+		r = make(sizes[i], 0);
+		ck_assert_ptr_eq(r->bytes, bytes);
+		while (at < sizes[i] && !r->bytes[at])
+			at++;
+		ck_assert_uint_eq(at, sizes[i]);
+		bf_region_destroy(r);
+		r = make(sizes[i] + BF_PAGE, 0); /* another size takes none of it */
+		ck_assert_uint_eq(kept.maps, 1);
+		bf_region_destroy(r);
+		bf_stacks_free(&kept);
+	}
+	sim->stacks = NULL;
+}
+END_TEST
+
 START_TEST(a_region_record_names_it)
 {
 	uint64_t empty;
@@ -175,6 +207,7 @@ int main(void)
 	tcase_add_test(t, a_destroyed_region_is_not_found);
 	tcase_add_test(t, fixed_addresses);
 	tcase_add_test(t, options_are_checked);
+	tcase_add_test(t, memory_kept_for_the_next_run_is_zero);
 	tcase_add_test(t, a_region_record_names_it);
 	suite_add_tcase(s, t);
 	srunner_run_all(runner, CK_NORMAL);
