@@ -5,10 +5,10 @@
  * A tick counter runs while somebody waits; it starts when an entry enters an empty buffer. An entry ends with false at
  * the limit_ticks-th tick after it came.
  *
- * When a phase flips, its waiters are called, and the unit looks through the entries from the oldest on, one every
- * wake_scan. Whoever is called before the search has ended joins it where it is; from the youngest it goes on with the
- * oldest. Those found are let go one every wake_next, each sub-partition once every wake_part: one that must wait for
- * its sub-partition is overtaken.
+ * When a phase flips, its waiters are called, and wake_begin later the unit begins to look through the entries from the
+ * oldest on, one every wake_scan. A phase that flips meanwhile joins the search where it is, and holds it up
+ * (wake_join); behind the youngest entry it begins again with the oldest, wake_again later. Those found are let go one
+ * every wake_next, each sub-partition once every wake_part: one that must wait for its sub-partition is overtaken.
  */
 #include "models/hopper/records.h"
 #include "models/hopper/unit_internal.h"
@@ -150,20 +150,29 @@ static void expire(struct bf_event *ev)
 
 /* ---- the search for those whose phase is over ---- */
 
+/* From a look at `in` to the next one. */
+static uint64_t step(const struct bf_sync_unit *u, const struct bf_sync_instr *in)
+{
+	return u->t.wake_scan + (in->next_waiter ? 0 : u->t.wake_again);
+}
+
 static void look_on(struct bf_sync_unit *u)
 {
-	while (u->look_ps + u->t.wake_scan <= u->sim->now_ps) {
+	while (u->look_ps + step(u, u->look) <= u->sim->now_ps) {
+		u->look_ps += step(u, u->look);
 		u->look = behind(u, u->look);
-		u->look_ps += u->t.wake_scan;
 	}
 }
 
 static void set_search(struct bf_sync_unit *u)
 {
+	const struct bf_sync_instr *in = u->look;
 	uint64_t at = u->look_ps;
 
-	for (const struct bf_sync_instr *in = u->look; !in->called; in = behind(u, in))
-		at += u->t.wake_scan;
+	while (!in->called || in->flip_ps > at) {
+		at += step(u, in);
+		in = behind(u, in);
+	}
 	bf_sim_at(u->sim, &u->search, at > u->sim->now_ps ? at : u->sim->now_ps);
 }
 
@@ -175,7 +184,7 @@ static void find(struct bf_event *ev)
 
 	look_on(u);
 	in = u->look;
-	u->look_ps = now + u->t.wake_scan;
+	u->look_ps = now + step(u, in) + u->t.wake_found;
 	leave(u, in);
 	u->counts.woken++;
 	record_wait(u, in, now + in->wake_ps, BF_HOPPER_WOKEN);
@@ -218,22 +227,25 @@ bool bf_sync_pool_park(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_
 	return true;
 }
 
-void bf_sync_pool_wake(struct bf_sync_unit *u, uint32_t address, uint64_t at_ps)
+void bf_sync_pool_wake(struct bf_sync_unit *u, uint32_t address, uint64_t flip_ps, uint64_t wake_ps)
 {
 	const uint64_t now = u->sim->now_ps;
+	const uint64_t begin = u->t.wake_begin < wake_ps ? u->t.wake_begin : wake_ps;
 
 	if (u->called) {
 		look_on(u);
+		u->look_ps += u->look_ps <= now ? u->t.wake_join : 0;
 	} else {
 		u->look = u->first;
-		u->look_ps = now;
+		u->look_ps = flip_ps + begin;
 	}
 	for (struct bf_sync_instr *in = u->first; in; in = in->next_waiter) {
 		if (in->called || bf_sync_lane_address(in, bf_sync_first_lane(in)) != address)
 			continue;
 		in->result = in->active;
 		in->called = true;
-		in->wake_ps = at_ps - now;
+		in->flip_ps = flip_ps;
+		in->wake_ps = wake_ps - begin;
 		u->called++;
 	}
 	if (u->called)

@@ -2,11 +2,11 @@
  * Timing and sizes of the sync unit.
  *
  * Sources: rows of the vectors measured on an H200 by their "exp" name; [PAT] US20230289242A1 as an example of the same
- * unit; "assumed" where neither speaks. The patent gives no timing: its profile has the chip's.
+ * unit; "fit_hopper" (tools/calibrate) where a program chose the value and left rows out by hash; "assumed" where none
+ * speaks. The patent gives no timing: its profile has the chip's.
  *
  * Rows that the model does not meet, and why:
- * - wake: of two runs of one row the means differ by up to 12 %, the last of 31 waiters by up to 50 %; rows whose code
- * is warm are missed as often. What warps do behind the wait is a constant of the experiment.
+ * - wake: the last of 28 and 31 waiters, whose sub-partition's code is a constant of the experiment; one row of 8.
  * - wait62, pool with 48 and 62 waiters: who of the refused asks next gets a free entry, and that is not the same twice
  *   on silicon (docs/hardware/hopper.md, try-wait-buffer-9). The capacity is exact; means of tries are.
  * - wake_lanes: with 16 warps their tries overlap more than those of a loop that branches on its answer at once (the
@@ -53,8 +53,8 @@
 	    .ahead_mc = 16000,                     /* evict_parked: of arrivals in a row only the first pays a miss */ \
 	    .op_mc = 7400,                         /* arrive_throughput, distinct barriers */                          \
 	    .test_op_mc = 4000,                    /* calibrate */                                                     \
-	    .refuse_op_mc = 5000,                  /* docs/hardware/hopper.md, try-wait-buffer-8 */                    \
-	    .wake_op_mc = 3000,                    /* likewise */                                                      \
+	    .refuse_op_mc = 4700,                  /* fit_hopper; try-wait-buffer-8 */                                 \
+	    .wake_op_mc = 7600,                    /* fit_hopper */                                                    \
 	    .lane_mc = 10980,                      /* merge */                                                         \
 	    .lane_test_mc = 13000,                 /* calibrate, park_shape */                                         \
 	    .merge_mc = 2000,                      /* arrive_throughput, one barrier */                                \
@@ -62,8 +62,10 @@
 	    .operands_mc = 43000,                  /* arrive_cycle, not dependent */                                   \
 	    .load_mc = 29600, .atomic_mc = 122500, /* plain */                                                         \
 	    .wake_mc = 66000,                      /* wake, one waiter */                                              \
-	    .wake_scan_mc = 1100,                  /* wake, several barriers */                                        \
-	    .wake_next_mc = 2000, .wake_part_mc = 8800,            /* wake_order */                                    \
+	    .wake_begin_mc = 4200, .wake_scan_mc = 1100,           /* fit_hopper */                                    \
+	    .wake_again_mc = 6800, .wake_found_mc = 100,           /* fit_hopper */                                    \
+	    .wake_join_mc = 600,                                   /* fit_hopper */                                    \
+	    .wake_next_mc = 2000, .wake_part_mc = 9000,            /* wake_order; fit_hopper */                        \
 	    .limit_mc = 106000, .limit_next_mc = 2000,             /* limit_spread, limit_many */                      \
 	    .hint_true_mc = 45000, .hint_false_mc = 82000,         /* hint_arrive, timeout */                          \
 	    .remote_mc = 28500, .remote_far_mc = 12000,            /* remote_pingpong */                               \
@@ -140,6 +142,10 @@ const struct bf_hopper_field bf_hopper_fields[] = {
 	TIME(load_mc),
 	TIME(atomic_mc),
 	TIME(wake_mc),
+	TIME(wake_begin_mc),
+	TIME(wake_again_mc),
+	TIME(wake_found_mc),
+	TIME(wake_join_mc),
 	FIELD(wake_scan_mc, 1, 1000000),
 	TIME(wake_next_mc),
 	TIME(wake_part_mc),

@@ -58,7 +58,11 @@ struct bf_hopper_profile {
 
 	/* Waking. */
 	uint32_t wake_mc;       /* the completing arrive's issue to the first waiter's resumption */
+	uint32_t wake_begin_mc; /* from that to the first look */
 	uint32_t wake_scan_mc;  /* looking at an entry: is its phase over? */
+	uint32_t wake_again_mc; /* ... more when it begins again with the oldest */
+	uint32_t wake_found_mc; /* ... more when it is */
+	uint32_t wake_join_mc;  /* a phase that completes meanwhile holds the search up */
 	uint32_t wake_next_mc;  /* between two waiters */
 	uint32_t wake_part_mc;  /* between two waiters of one sub-partition */
 	uint32_t limit_mc;      /* the last tick to the resumption with false */

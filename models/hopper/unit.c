@@ -64,6 +64,10 @@ static void set_times(struct bf_sync_unit *u)
 		{ &u->t.atomic, p->atomic_mc },
 		{ &u->t.recv, p->remote_recv_mc },
 		{ &u->t.wake, p->wake_mc },
+		{ &u->t.wake_begin, p->wake_begin_mc },
+		{ &u->t.wake_again, p->wake_again_mc },
+		{ &u->t.wake_found, p->wake_found_mc },
+		{ &u->t.wake_join, p->wake_join_mc },
 		{ &u->t.wake_scan, p->wake_scan_mc },
 		{ &u->t.wake_next, p->wake_next_mc },
 		{ &u->t.wake_part, p->wake_part_mc },
@@ -452,8 +456,8 @@ static void do_lanes(struct bf_sync_unit *u, struct bf_sync_instr *in, uint32_t 
 		}
 		extra += hit || ahead || more ? 0 : u->t.miss;
 		if (flips && u->parked)
-			bf_sync_pool_wake(u, bf_sync_lane_address(in, (uint32_t)__builtin_ctz(same)),
-					  at + extra + u->t.wake);
+			bf_sync_pool_wake(u, bf_sync_lane_address(in, (uint32_t)__builtin_ctz(same)), at + extra,
+					  u->t.wake);
 		if (op == BF_SYNC_INVAL)
 			bf_sync_cache_remove(u, bf_sync_lane_address(in, (uint32_t)__builtin_ctz(same)), true);
 		left &= ~same;
@@ -551,7 +555,7 @@ uint64_t bf_sync_update(struct bf_sync_unit *u, enum bf_sync_op op, uint32_t add
 		record_op(u, &r);
 	}
 	if (flipped && u->parked)
-		bf_sync_pool_wake(u, address, start + (hit ? 0 : u->t.miss) + u->t.wake - u->t.enter);
+		bf_sync_pool_wake(u, address, start + (hit ? 0 : u->t.miss), u->t.wake - u->t.enter);
 	return start + u->t.recv;
 }
 

@@ -92,7 +92,7 @@ struct bf_sync_instr {
 	uint32_t left;              /* of a wait on several barriers: lanes that have not had their look */
 	uint64_t late_ps;           /* ... a miss of the first one */
 	struct bf_sync_instr *held; /* ... those that have had theirs, and whose warps go on when this one has */
-	uint64_t wake_ps;           /* from being found to its turn, once `called`: its phase is over */
+	uint64_t flip_ps, wake_ps;  /* once `called`: when its phase is over; from being found to its turn */
 	bool called;
 };
 

@@ -13,7 +13,8 @@ struct bf_sync_times {
 	uint64_t arrive, test, init, expect, refuse, miss, ahead, enter;
 	uint64_t op, test_op, refuse_op, wake_op, lane, lane_test, merge, issue, operands, remote_issue,
 	    remote_operands, load, atomic, recv;
-	uint64_t wake, wake_scan, wake_next, wake_part, hint_true, hint_false, acquire;
+	uint64_t wake, wake_begin, wake_scan, wake_again, wake_found, wake_join, wake_next, wake_part, hint_true,
+	    hint_false, acquire;
 };
 
 /* An entry of the barrier cache. `tag` is the address divided by the bytes of a line. */
@@ -95,8 +96,8 @@ void bf_sync_pool_init(struct bf_sync_unit *u);
 /* Parks `in`, which the unit takes at `at_ps`. False: the buffer is full. */
 bool bf_sync_pool_park(struct bf_sync_unit *u, struct bf_sync_instr *in, uint64_t at_ps);
 
-/* The barrier's phase has flipped: its waiters go on, the first at `at_ps`. */
-void bf_sync_pool_wake(struct bf_sync_unit *u, uint32_t address, uint64_t at_ps);
+/* The barrier's phase flips at `flip_ps`, now or later: its waiters go on, the first one `wake_ps` behind that. */
+void bf_sync_pool_wake(struct bf_sync_unit *u, uint32_t address, uint64_t flip_ps, uint64_t wake_ps);
 
 /* Waiters on barriers from `address` on leave: with false (an eviction), or killed. */
 void bf_sync_pool_evict(struct bf_sync_unit *u, uint32_t address, uint32_t bytes, bool kill);

@@ -192,25 +192,32 @@ static int meet_twins(struct tally *t, struct bf_row *r, size_t k)
 	return 0;
 }
 
-static int judge_row(struct tally *t, struct bf_row *r)
+bool bf_row_run(struct bf_row *r, char *kind, size_t cap, size_t *number)
 {
-	const char *problem = NULL;
-	char kind[40];
 	size_t k;
-	bool good;
 
-	bf_row_text(r, "exp", kind, sizeof(kind));
+	*number = UNKNOWN;
+	bf_row_text(r, "exp", kind, (uint32_t)cap);
 	if (r->rc)
-		return r->rc;
-	k = find_kind(kind);
+		return false;
+	*number = k = find_kind(kind);
 	if (k == UNKNOWN)
-		problem = "there is no experiment of this kind";
+		r->problem = "there is no experiment of this kind";
 	else
 		kinds[k].run(r);
+	return !r->rc && !r->problem && r->values && !r->out;
+}
+
+static int judge_row(struct tally *t, struct bf_row *r)
+{
+	const char *problem;
+	char kind[40];
+	size_t k;
+	const bool good = bf_row_run(r, kind, sizeof(kind), &k);
+
 	if (r->rc)
 		return r->rc;
-	problem = r->problem ? r->problem : problem;
-	good = !problem && r->values && !r->out;
+	problem = r->problem;
 	t->rows[k]++;
 	t->good[k] += good;
 	t->base.taken++;
@@ -226,7 +233,7 @@ static int judge_row(struct tally *t, struct bf_row *r)
 
 static int take(void *tally, struct bf_json_line *l)
 {
-	struct bf_row r = { .line = l, .profile = &bf_hopper_h200 };
+	struct bf_row r = { .line = l, .profile = &bf_hopper_h200, .code = &bf_row_code };
 	const int rc = judge_row(tally, &r);
 
 	free(r.value);

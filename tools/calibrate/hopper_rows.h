@@ -22,6 +22,12 @@ struct bf_row_value {
 	uint64_t bound;
 };
 
+/* What warps do behind a wait, in thousandths of a cycle (hopper_rows_wait.c): no part of the model. */
+struct bf_row_code {
+	uint32_t crowd, fetch;
+};
+extern const struct bf_row_code bf_row_code;
+
 /*
  * A row and how the model did. Values are in thousandths. The first error that a reading call meets stays in `rc`, and
  * later readings give zeros: a run may look at the end.
@@ -29,6 +35,7 @@ struct bf_row_value {
 struct bf_row {
 	struct bf_json_line *line;
 	const struct bf_hopper_profile *profile;
+	const struct bf_row_code *code;
 	int rc;
 	uint32_t values, out; /* compared, and how many of them were out of bounds */
 	/* The value that is furthest out (or nearest to it), as the row's line shows it. */
@@ -43,6 +50,12 @@ struct bf_row {
 };
 
 typedef void bf_row_fn(struct bf_row *row);
+
+/*
+ * Runs the row's experiment: whether all values are within their bounds. `kind` gets its name, `*number` the kind's
+ * place in the list of kinds. Look at `rc` and `problem`.
+ */
+bool bf_row_run(struct bf_row *row, char *kind, size_t cap, size_t *number);
 
 /* What the row says: an integer, a number in thousandths, a list of them, a text compared with `text`. */
 bool bf_row_has(const struct bf_row *row, const char *name);

@@ -91,6 +91,7 @@ struct wake {
 	int64_t start[WAITERS];  /* of each waiter's first try */
 	uint32_t others, rounds; /* pairs that the completing warp uses meanwhile, and how often */
 	enum bf_sync_op op;      /* with this */
+	uint32_t fetch;          /* struct bf_row_code */
 	int64_t others_start, others_end;
 	int64_t arrived[WAITERS]; /* out, by barrier */
 	int64_t resumed[WAITERS]; /* out, by waiter */
@@ -121,10 +122,25 @@ static void wait_main(struct bf_warp *w)
 	}
 }
 
+/*
+ * The first probe's loop: an arrive that is left over stands behind its clock read in code that has not run. Its fetch
+ * waits for those of the warps which the last group of four has woken: `fetch` for each that is more than FETCHERS.
+ */
+#define FETCHERS 6
+
+static int64_t fetched(const struct wake *k, uint32_t b)
+{
+	const uint32_t woken = k->waiters * 4 / k->barriers;
+
+	return b < k->barriers / 4 * 4 || b < 4 || woken < FETCHERS ? 0 : (woken - FETCHERS) * (int64_t)k->fetch;
+}
+
 static void complete_all(struct bf_warp *w, struct wake *k)
 {
 	for (uint32_t b = 0; b < k->barriers; b++) {
 		k->arrived[b] = bf_lab_clock(w);
+		if (k->loop)
+			bf_lab_spend(w, fetched(k, b));
 		bf_lab_instr(w, BF_SYNC_ARRIVE, bf_lab_barrier(w->cta, b, k->stride), 1);
 		bf_warp_push(w);
 		bf_lab_spend(w, (k->loop ? bf_lab_between(b, k->barriers) : ARRIVES) - 8000);
@@ -157,13 +173,14 @@ static void wake_main(struct bf_warp *w)
 
 /*
  * Warps that resume together run the code behind the wait together, and get in each other's way: one that resumes while
- * more than one of its sub-partition have done so for a short time reads its clock later (CROWD for each, four at
+ * more than one of its sub-partition have done so within CROWD_TIME reads its clock later (`crowd` for each, four at
  * most).
  */
-#define CROWD 3000
 #define CROWD_TIME 90000
 
-static void crowd(struct wake *k)
+const struct bf_row_code bf_row_code = { .crowd = 2600, .fetch = 2050 };
+
+static void crowd(struct wake *k, const struct bf_row_code *code)
 {
 	int64_t later[WAITERS];
 
@@ -173,7 +190,7 @@ static void crowd(struct wake *k)
 		for (uint32_t j = i % 4; j < k->waiters; j += 4)
 			before += k->resumed[j] < k->resumed[i] && k->resumed[j] + CROWD_TIME > k->resumed[i];
 		before = before < 1 ? 0 : before > 5 ? 4 : before - 1;
-		later[i] = before * CROWD;
+		later[i] = before * code->crowd;
 	}
 	for (uint32_t i = 0; i < k->waiters; i++)
 		k->resumed[i] += later[i];
@@ -200,7 +217,7 @@ static bool run_wake(struct bf_row *row, struct wake *k, bf_warp_fn *completing)
 	}
 	bf_lab_close(&lab);
 	if (k->barriers == 1 || k->loop)
-		crowd(k);
+		crowd(k, row->code);
 	for (uint32_t i = 0; i < k->waiters; i++) {
 		k->resumed[i] -= k->arrived[i % k->barriers];
 		k->first_false[i] -= k->first_false[i] < 0 ? 0 : begin;
@@ -226,6 +243,7 @@ void bf_row_wake(struct bf_row *row)
 		.delay = bf_row_number(row, "delay"),
 		.stride = 8,
 		.loop = true,
+		.fetch = row->code->fetch,
 	};
 	int64_t resume[BF_ROW_LIST], attempts[BF_ROW_LIST], longest[BF_ROW_LIST];
 	const uint32_t n = bf_row_list(row, "resume", resume);
