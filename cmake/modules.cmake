@@ -15,15 +15,19 @@ if(BELFRY_CUDA)
 	add_custom_target(belfry-cuda ALL DEPENDS ${cuda_library})
 endif()
 
-# The same code as PTX, for the machine that runs it (`--agent ptx`): a text that stands beside the program.
+# The same code as PTX, for the machine that runs it (`--agent ptx`): texts that stand beside the program.
 if(BELFRY_PTX)
 	find_program(NVCC nvcc HINTS /usr/local/cuda/bin REQUIRED)
 	file(GLOB_RECURSE device_code CONFIGURE_DEPENDS drivers/*.h models/*/prm*.h)
-	set(drivers_ptx ${PROJECT_BINARY_DIR}/tools/belfry-drivers.ptx)
-	add_custom_command(OUTPUT ${drivers_ptx}
-		COMMAND ${NVCC} -std=c++17 -O2 -arch=sm_90 -lineinfo -ptx -I ${PROJECT_SOURCE_DIR}
-			-o ${drivers_ptx} ${PROJECT_SOURCE_DIR}/drivers/backend/ptx_agent.cu
-		DEPENDS drivers/backend/ptx_agent.cu ${device_code} VERBATIM)
+	foreach(name belfry-drivers belfry-drivers-right)
+		set(file ${PROJECT_BINARY_DIR}/tools/${name}.ptx)
+		set(right $<$<STREQUAL:${name},belfry-drivers-right>:-DBF_IBGDA_RIGHT>)
+		add_custom_command(OUTPUT ${file}
+			COMMAND ${NVCC} -std=c++17 -O2 -arch=sm_90 -lineinfo -ptx ${right} -I ${PROJECT_SOURCE_DIR}
+				-o ${file} ${PROJECT_SOURCE_DIR}/drivers/backend/ptx_agent.cu
+			DEPENDS drivers/backend/ptx_agent.cu ${device_code} COMMAND_EXPAND_LISTS VERBATIM)
+		list(APPEND drivers_ptx ${file})
+	endforeach()
 	add_custom_target(belfry-drivers-ptx ALL DEPENDS ${drivers_ptx})
 endif()
 

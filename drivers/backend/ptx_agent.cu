@@ -1,13 +1,16 @@
 /*
  * The drivers' device code for the machine that runs PTX: compiled by nvcc to belfry-drivers.ptx, which `--agent ptx`
- * loads (ptx_world.c, cluster_ptx.c).
+ * loads (ptx_world.c, cluster_ptx.c). With BF_IBGDA_RIGHT it is belfry-drivers-right.ptx, for runs of IBGDA that are not
+ * told to do anything wrong.
  */
 #include "drivers/platform/platform_mbarrier_cuda.h"
 
-#include "drivers/gin/kernels_internal.h"
 #include "drivers/ibgda/kernels_internal.h"
+#ifndef BF_IBGDA_RIGHT
+#include "drivers/gin/kernels_internal.h"
 #include "drivers/mbarrier/kernels_internal.h"
 #include "drivers/nvme/kernels_internal.h"
+#endif
 
 extern "C" __global__ void belfry_ibgda(struct bf_ibgda_job job, uint32_t work)
 {
@@ -16,6 +19,7 @@ extern "C" __global__ void belfry_ibgda(struct bf_ibgda_job job, uint32_t work)
 	bf_ibgda_work(&t, &job, (enum bf_ibgda_work)work);
 }
 
+#ifndef BF_IBGDA_RIGHT
 extern "C" __global__ void belfry_gin(struct bf_gin_job job)
 {
 	struct bf_thread t;
@@ -43,3 +47,4 @@ extern "C" __global__ void __launch_bounds__(992) belfry_mbarrier(const __grid_c
 
 	bf_mbar_work(&t, &job);
 }
+#endif

@@ -30,8 +30,6 @@ struct bf_ptx_world {
 	struct gpu *gpu; /* [npes] */
 	struct waiting *first, **last;
 	char *drivers; /* the file; NULL: grids of our drivers are C */
-	char *text;    /* what it holds, once it was read */
-	size_t len;
 };
 
 int bf_ptx_world_open(struct bf_world *m, struct bf_domain **gpu, const char *drivers, struct bf_ptx_world **out)
@@ -67,7 +65,6 @@ void bf_ptx_world_close(struct bf_ptx_world *w)
 		bf_ptx_device_destroy(w->gpu[i].device);
 	free(w->gpu);
 	free(w->drivers);
-	free(w->text);
 	free(w);
 }
 
@@ -202,11 +199,23 @@ int bf_ptx_drivers_read(const char *path, struct bf_error *err, char **text, siz
 static int load_drivers(struct bf_ptx_world *w, uint32_t pe)
 {
 	struct bf_ptx_source source = { .name = w->drivers };
-	int rc = w->text ? 0 : bf_ptx_drivers_read(w->drivers, w->m->err, &w->text, &w->len);
+	struct bf_ptx_library *other = NULL;
+	char *text;
+	int rc;
 
-	source.text = w->text;
-	source.len = w->len;
-	return rc ? rc : bf_ptx_world_load(w, pe, &source, 1, &w->gpu[pe].drivers);
+	for (uint32_t i = 0; i < w->m->npes && !other; i++)
+		other = w->gpu[i].drivers;
+	if (other) {
+		rc = bf_ptx_device_load_again(w->gpu[pe].device, other, &w->gpu[pe].drivers);
+		return rc ? bf_fail(w->m->err, rc, "%s", w->m->sim->error.text) : 0;
+	}
+	rc = bf_ptx_drivers_read(w->drivers, w->m->err, &text, &source.len);
+	if (rc)
+		return rc;
+	source.text = text;
+	rc = bf_ptx_world_load(w, pe, &source, 1, &w->gpu[pe].drivers);
+	free(text);
+	return rc;
 }
 
 /* drivers/backend/ptx_agent.cu takes them so: the job by value, then which work of it. */

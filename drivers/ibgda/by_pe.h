@@ -40,7 +40,7 @@ BF_DEVICE int bf_ibgda_pe_put_nbi_warp(struct bf_thread *t, const struct bf_ibgd
 {
 	const struct bf_ibgda_to to = bf_ibgda_select_lanes(t, BF_FULL_WARP, state, pe, handle);
 
-	if (BF_UNLIKELY(state->suspects & BF_IBGDA_SUSPECT_PUT_LOSES_QP_INDEX) &&
+	if (BF_UNLIKELY(bf_ibgda_suspected(state) & BF_IBGDA_SUSPECT_PUT_LOSES_QP_INDEX) &&
 	    bf_ibgda_pieces(state, &to, src, bf_ibgda_offset(state, dst), bytes) > BF_LANES) {
 		int status = 0;
 
@@ -67,7 +67,7 @@ BF_DEVICE int bf_ibgda_pe_put_signal(struct bf_thread *t, uint32_t mask, const s
 {
 	const struct bf_ibgda_to to = bf_ibgda_select_lanes(t, mask, state, pe, handle);
 
-	if (BF_UNLIKELY(state->suspects & BF_IBGDA_SUSPECT_SIGNAL_LOSES_QP_INDEX) &&
+	if (BF_UNLIKELY(bf_ibgda_suspected(state) & BF_IBGDA_SUSPECT_SIGNAL_LOSES_QP_INDEX) &&
 	    bf_ballot(t, mask, bf_ibgda_pieces(state, &to, src, bf_ibgda_offset(state, dst), bytes) > 1)) {
 		const int status = bf_ibgda_pe_put_nbi(t, mask, state, pe, BF_IBGDA_QP_DEFAULT, dst, src, bytes);
 

@@ -21,7 +21,7 @@
 /* Fences and accesses that the device must see reach this far. */
 BF_DEVICE enum bf_thread_scope bf_ibgda_scope(const struct bf_ibgda_state *state)
 {
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_CTA_FENCE))
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_CTA_FENCE))
 		return BF_AT_CTA;
 	return state->system_scope ? BF_AT_SYS : BF_AT_GPU;
 }
@@ -48,9 +48,9 @@ BF_FN uint64_t bf_ibgda_cqe_done(uint64_t idx, uint16_t wqe_counter)
 
 BF_DEVICE int bf_ibgda_still_pending(const struct bf_ibgda_state *state, uint64_t idx, uint16_t counter, uint32_t ncqes)
 {
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_POLL_NO_MINUS2))
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_POLL_NO_MINUS2))
 		return (uint16_t)((uint16_t)idx - counter) < ncqes;
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_POLL_WIDEN))
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_POLL_WIDEN))
 		return (uint64_t)counter + 1 < idx;
 	return bf_ibgda_cqe_pending(idx, counter, ncqes);
 }
@@ -66,7 +66,7 @@ BF_DEVICE uint32_t bf_ibgda_cqe_tail_weak(struct bf_thread *t, const void *cqe)
 /* Bytes 60-63 of a CQE as one big-endian word: wqe_counter, signature, op_own. One load, so they belong together. */
 BF_DEVICE uint32_t bf_ibgda_cqe_tail(struct bf_thread *t, const struct bf_ibgda_state *state, const void *cqe)
 {
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_WEAK_POLL))
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_WEAK_POLL))
 		return bf_ibgda_cqe_tail_weak(t, cqe);
 	return bf_htobe32(bf_ld_relaxed32(t, (const uint8_t *)cqe + BF_IBGDA_CQE_TAIL, bf_ibgda_scope(state)));
 }
@@ -74,7 +74,7 @@ BF_DEVICE uint32_t bf_ibgda_cqe_tail(struct bf_thread *t, const struct bf_ibgda_
 /* Whether pollers report errors at all: DeepEP's look at the counter only, unless there is a backup to go to. */
 BF_DEVICE int bf_ibgda_heeds_errors(const struct bf_ibgda_state *state)
 {
-	if (state->bugs & BF_IBGDA_BUG_IGNORE_ERROR)
+	if (bf_ibgda_mistakes(state) & BF_IBGDA_BUG_IGNORE_ERROR)
 		return 0;
 	return state->flavour == BF_IBGDA_NVSHMEM || state->globalmem.failover != (uint32_t *)0;
 }
@@ -167,7 +167,7 @@ BF_DEVICE int bf_ibgda_poll_collapsed(struct bf_thread *t, const struct bf_ibgda
 		tail = bf_ibgda_cqe_tail(t, state, cq->cqe);
 		if (bf_ibgda_moves(state, qp) && bf_ibgda_is_error(tail))
 			return bf_ibgda_poll_failed(t, state, qp, cq->cqe, tail, idx);
-		if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_ERROR_WAITS) && bf_ibgda_is_error(tail)) {
+		if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_ERROR_WAITS) && bf_ibgda_is_error(tail)) {
 			bf_spin2(t, cq->cons_idx, cq->cqe, "completion in a collapsed CQ");
 			continue;
 		}
@@ -176,9 +176,9 @@ BF_DEVICE int bf_ibgda_poll_collapsed(struct bf_thread *t, const struct bf_ibgda
 		bf_spin2(t, cq->cons_idx, cq->cqe, "completion in a collapsed CQ");
 	}
 	done = bf_ibgda_cqe_done(idx, (uint16_t)(tail >> 16));
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_POLL_WIDEN))
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_POLL_WIDEN))
 		done = (uint64_t)(tail >> 16) + 1;
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_POLL_STORE)) {
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_POLL_STORE)) {
 		/* Between its look at the counter and the store it looks for an error, as pollers do. */
 		(void)bf_ld_relaxed32(t, (const uint8_t *)cq->cqe + 52, bf_ibgda_scope(state));
 		bf_st_relaxed64(t, cq->cons_idx, done, BF_AT_GPU);
@@ -210,7 +210,7 @@ BF_DEVICE int bf_ibgda_plain_owned(const struct bf_ibgda_qp *qp, uint64_t n, uin
 BF_DEVICE int bf_ibgda_plain_taken(const struct bf_ibgda_state *state, const struct bf_ibgda_qp *qp, uint64_t n,
 				   uint32_t tail)
 {
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_OWNER_IGNORED))
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_OWNER_IGNORED))
 		return (tail & 0xff) >> 4 != BF_MLX5_CQE_INVALID;
 	return bf_ibgda_plain_owned(qp, n, tail);
 }
@@ -246,7 +246,7 @@ BF_DEVICE void bf_ibgda_drain_plain(struct bf_thread *t, const struct bf_ibgda_s
 	}
 	if (head != start) {
 		bf_ibgda_tell_poll(t, qp, done, done, syndrome);
-		if (BF_LIKELY(!(state->bugs & BF_IBGDA_BUG_CQ_NO_CONSUMER)))
+		if (BF_LIKELY(!(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_CQ_NO_CONSUMER)))
 			bf_st_relaxed32(t, qp->tx_wq.cq->dbrec, bf_htobe32((uint32_t)head & 0xffffffu),
 					bf_ibgda_scope(state));
 		bf_atomic_max64(t, &mv->cons_idx, done, BF_AT_GPU);

@@ -44,7 +44,7 @@ BF_DEVICE int bf_ibgda_quiet_with_cst(struct bf_thread *t, const struct bf_ibgda
 	after = bf_ibgda_rc_of(t, state, before);
 	if (BF_UNLIKELY(after != before))
 		gets = bf_ld_relaxed64(t, &after->mvars.get_head, BF_AT_GPU);
-	if (!status && !state->may_skip_cst && !(state->bugs & BF_IBGDA_BUG_NO_CST) &&
+	if (!status && !state->may_skip_cst && !(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_NO_CST) &&
 	    bf_ld_relaxed64(t, &after->mvars.get_tail, BF_AT_GPU) < gets) {
 		status = bf_ibgda_cst(t, state, after);
 		bf_atomic_max64(t, &after->mvars.get_tail, gets, BF_AT_GPU);
@@ -57,7 +57,7 @@ BF_DEVICE int bf_ibgda_quiet_with_cst(struct bf_thread *t, const struct bf_ibgda
 /* Whether RC number n of the default ones, counted over all PEs, is one that leads nowhere: the PE's own. */
 BF_DEVICE int bf_ibgda_skips(const struct bf_ibgda_state *state, uint32_t n, int fence)
 {
-	if (BF_UNLIKELY(fence && state->suspects & BF_IBGDA_SUSPECT_FENCE_DIVIDES))
+	if (BF_UNLIKELY(fence && bf_ibgda_suspected(state) & BF_IBGDA_SUSPECT_FENCE_DIVIDES))
 		return n / state->num_default_rc_per_pe == state->mype;
 	return n % state->npes == state->mype;
 }
@@ -124,7 +124,7 @@ BF_DEVICE int bf_ibgda_pe_fence(struct bf_thread *t, uint32_t mask, const struct
 BF_DEVICE int bf_ibgda_qp_quiet(struct bf_thread *t, uint32_t mask, const struct bf_ibgda_state *state,
 				const uint32_t *handles, uint32_t count)
 {
-	const int ignores = (state->suspects & BF_IBGDA_SUSPECT_QP_QUIET_IGNORES_HANDLE) != 0;
+	const int ignores = (bf_ibgda_suspected(state) & BF_IBGDA_SUSPECT_QP_QUIET_IGNORES_HANDLE) != 0;
 	const uint32_t step = bf_ibgda_popcount(mask);
 	int status = 0;
 

@@ -59,7 +59,7 @@ BF_DEVICE int bf_ibgda_is_last(const struct bf_ibgda_group *g)
 BF_DEVICE int bf_ibgda_group_reserve(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp,
 				     struct bf_ibgda_group *g, uint32_t blocks)
 {
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_RESERVE_SHORT) && blocks > 1)
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_RESERVE_SHORT) && blocks > 1)
 		blocks--;
 	if (bf_ibgda_leads(t, g))
 		g->base = bf_ibgda_reserve(t, state, qp, blocks);
@@ -85,7 +85,7 @@ BF_DEVICE int bf_ibgda_group_submit(struct bf_thread *t, const struct bf_ibgda_s
 /* Every entry of a group asks for a completion in DeepEP, only the last one in NVSHMEM. */
 BF_DEVICE uint32_t bf_ibgda_flags(const struct bf_ibgda_state *state, int last)
 {
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_NO_CQE))
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_NO_CQE))
 		return 0;
 	return last || state->flavour == BF_IBGDA_DEEPEP ? BF_IBGDA_SIGNALLED : 0;
 }

@@ -324,6 +324,29 @@ struct bf_ibgda_state {
 	} globalmem;
 };
 
+/*
+ * What a run was told to do wrong. Built with BF_IBGDA_RIGHT, device code has no such switches, as what people ship has
+ * none: it is for runs without mistakes, in which all of them are 0.
+ */
+BF_FN uint64_t bf_ibgda_mistakes(const struct bf_ibgda_state *state)
+{
+#ifdef BF_IBGDA_RIGHT
+	(void)state;
+	return 0;
+#else
+	return state->bugs;
+#endif
+}
+BF_FN uint64_t bf_ibgda_suspected(const struct bf_ibgda_state *state)
+{
+#ifdef BF_IBGDA_RIGHT
+	(void)state;
+	return 0;
+#else
+	return state->suspects;
+#endif
+}
+
 /* Where the device code's operations go: a queue pair and, if that is a DCI, to whom. */
 struct bf_ibgda_to {
 	struct bf_ibgda_qp *qp;

@@ -35,7 +35,7 @@ BF_DEVICE uint64_t bf_ibgda_ibuf_take(struct bf_thread *t, const struct bf_ibgda
 {
 	const uint64_t base = bf_atomic_add64(t, &qp->mvars.ibuf_head, n, BF_AT_GPU);
 
-	while (!(state->bugs & BF_IBGDA_BUG_IBUF_NO_WAIT) &&
+	while (!(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_IBUF_NO_WAIT) &&
 	       base + n - bf_ld_relaxed64(t, &qp->mvars.ibuf_tail, BF_AT_GPU) > qp->ibuf.nslots)
 		bf_spin(t, &qp->mvars.ibuf_tail, "free ibuf slots");
 	bf_ibgda_tell_ibuf(t, qp, base, n, 0);

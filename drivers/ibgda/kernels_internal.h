@@ -95,7 +95,7 @@ BF_DEVICE int bf_ibgda_quiet_due(const struct bf_ibgda_worker *w, uint32_t messa
 {
 	const uint32_t every = w->shape->quiet_every;
 
-	if (BF_UNLIKELY(w->state->bugs & BF_IBGDA_BUG_NO_QUIET))
+	if (BF_UNLIKELY(bf_ibgda_mistakes(w->state) & BF_IBGDA_BUG_NO_QUIET))
 		return 0;
 	return message + 1 == w->shape->messages || (every && (message + 1) % every == 0);
 }
@@ -333,8 +333,8 @@ BF_DEVICE int bf_ibgda_one_acts(struct bf_thread *t, const struct bf_ibgda_worke
 	struct bf_ibgda_to to;
 	uint64_t local, remote;
 
-	if (work != BF_IBGDA_PUT || s->per_lane || s->fill || s->pace_ns || state->bugs || state->suspects ||
-	    !state->num_rc_per_pe)
+	if (work != BF_IBGDA_PUT || s->per_lane || s->fill || s->pace_ns || bf_ibgda_mistakes(state) ||
+	    bf_ibgda_suspected(state) || !state->num_rc_per_pe)
 		return 0;
 	to = bf_ibgda_to_for(t, w, slot);
 	local = w->at.src + bf_ibgda_index(w, slot) * s->stride;

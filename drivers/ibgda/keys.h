@@ -52,7 +52,7 @@ BF_DEVICE const struct bf_ibgda_lkey *bf_ibgda_lkey_at(const struct bf_ibgda_sta
 	if (i < BF_IBGDA_CONST_KEYS)
 		return &state->constmem.lkeys[i];
 	/* DeepEP looks in the constant part whatever the index: behind it lie remote keys. */
-	if (BF_UNLIKELY(state->suspects & BF_IBGDA_SUSPECT_LKEY_NO_OVERFLOW))
+	if (BF_UNLIKELY(bf_ibgda_suspected(state) & BF_IBGDA_SUSPECT_LKEY_NO_OVERFLOW))
 		return (const struct bf_ibgda_lkey *)(const void *)&state->constmem.rkeys[i % BF_IBGDA_CONST_KEYS];
 	return &state->globalmem.lkeys[i - BF_IBGDA_CONST_KEYS];
 }
@@ -76,7 +76,7 @@ BF_DEVICE uint64_t bf_ibgda_remote(const struct bf_ibgda_state *state, const str
 	if (BF_UNLIKELY(off >= state->heap_size))
 		return ~0ull;
 	k = bf_ibgda_rkey_at(state, (granule * state->npes + to->pe) * state->num_devices +
-					(state->bugs & BF_IBGDA_BUG_KEY_DEVICE_0 ? 0 : to->qp->dev_idx));
+					(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_KEY_DEVICE_0 ? 0 : to->qp->dev_idx));
 	*rkey = k->key;
 	return k->end - off;
 }
@@ -110,7 +110,7 @@ BF_DEVICE uint64_t bf_ibgda_local(const struct bf_ibgda_state *state, uint32_t d
 	if (BF_UNLIKELY(off >= state->heap_size))
 		return bf_ibgda_local_only(state, dev, p, lva, lkey, sysmem);
 	k = bf_ibgda_lkey_at(state, (off >> state->log2_granularity) * state->num_devices + dev);
-	*lkey = BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_LKEY_SWAPPED) ? bf_htobe32(k->key) : k->key;
+	*lkey = BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_LKEY_SWAPPED) ? bf_htobe32(k->key) : k->key;
 	return bf_ibgda_min(k->end - *lva, BF_IBGDA_MAX_LOCAL);
 }
 
@@ -125,9 +125,9 @@ BF_DEVICE struct bf_ibgda_chunk bf_ibgda_chunk(const struct bf_ibgda_state *stat
 	near = bf_ibgda_local(state, to->qp->dev_idx, local, &c.lva, &c.lkey, &c.sysmem);
 	far = bf_ibgda_remote(state, to, roff, &c.rva, &c.rkey);
 	c.bytes = bf_ibgda_min(bytes, BF_IBGDA_MAX_TRANSFER);
-	if (BF_LIKELY(!(state->bugs & (BF_IBGDA_BUG_NO_CHUNK | BF_IBGDA_BUG_NO_REMOTE_CHUNK))))
+	if (BF_LIKELY(!(bf_ibgda_mistakes(state) & (BF_IBGDA_BUG_NO_CHUNK | BF_IBGDA_BUG_NO_REMOTE_CHUNK))))
 		c.bytes = bf_ibgda_min(c.bytes, bf_ibgda_min(near, far));
-	else if (state->bugs & BF_IBGDA_BUG_NO_REMOTE_CHUNK)
+	else if (bf_ibgda_mistakes(state) & BF_IBGDA_BUG_NO_REMOTE_CHUNK)
 		c.bytes = bf_ibgda_min(c.bytes, near);
 	return c;
 }

@@ -44,21 +44,21 @@ BF_DEVICE void bf_ibgda_write_signal(struct bf_thread *t, const struct bf_ibgda_
 BF_DEVICE struct bf_vec128 bf_ibgda_ctrl_wrong(const struct bf_ibgda_state *state, uint64_t idx, uint32_t opcode,
 					       uint32_t qpn, uint32_t ds, uint32_t flags)
 {
-	return bf_ibgda_ctrl(0, state->bugs & BF_IBGDA_BUG_ENTRY_INDEX ? idx + 1 : idx, opcode,
-			     state->bugs & BF_IBGDA_BUG_ENTRY_QPN ? qpn + 1 : qpn,
-			     state->bugs & BF_IBGDA_BUG_ENTRY_SHORT ? ds - 1 : ds, flags, 0);
+	return bf_ibgda_ctrl(0, bf_ibgda_mistakes(state) & BF_IBGDA_BUG_ENTRY_INDEX ? idx + 1 : idx, opcode,
+			     bf_ibgda_mistakes(state) & BF_IBGDA_BUG_ENTRY_QPN ? qpn + 1 : qpn,
+			     bf_ibgda_mistakes(state) & BF_IBGDA_BUG_ENTRY_SHORT ? ds - 1 : ds, flags, 0);
 }
 
 BF_DEVICE void bf_ibgda_write_chunk(struct bf_thread *t, const struct bf_ibgda_state *state,
 				    const struct bf_ibgda_to *to, uint64_t idx, uint32_t opcode,
 				    const struct bf_ibgda_chunk *c, uint32_t flags)
 {
-	const int imm = (state->bugs & BF_IBGDA_BUG_WRITE_IMM) && opcode == BF_MLX5_OP_RDMA_WRITE;
+	const int imm = (bf_ibgda_mistakes(state) & BF_IBGDA_BUG_WRITE_IMM) && opcode == BF_MLX5_OP_RDMA_WRITE;
 	struct bf_ibgda_wqe w;
 	const uint32_t ds = bf_ibgda_wqe_rdma(&w, BF_UNLIKELY(imm) ? BF_MLX5_OP_RDMA_WRITE_IMM : opcode, to->qp->qpn,
 					      idx, c->lva, c->lkey, c->rva, c->rkey, (uint32_t)c->bytes, flags, 0);
 
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUGS_CTRL) && opcode == BF_MLX5_OP_RDMA_WRITE)
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUGS_CTRL) && opcode == BF_MLX5_OP_RDMA_WRITE)
 		w.ds[0] = bf_ibgda_ctrl_wrong(state, idx, opcode, to->qp->qpn, ds, flags);
 	bf_ibgda_entry_store(t, state, to, idx, &w, ds);
 	/* The device reads the source itself: what the CPU's memory is to hold must have got there. */
@@ -118,7 +118,7 @@ BF_DEVICE uint32_t bf_ibgda_warp_chunks(struct bf_thread *t, const struct bf_ibg
 /* Lays down and publishes one round. 0 or BF_IBGDA_MOVED, with the course where it was. */
 BF_DEVICE int bf_ibgda_warp_round(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_course *k)
 {
-	const int late = (state->bugs & BF_IBGDA_BUG_WQE_AFTER_READY) != 0;
+	const int late = (bf_ibgda_mistakes(state) & BF_IBGDA_BUG_WQE_AFTER_READY) != 0;
 	const uint32_t lane = bf_lane(t), each = bf_ibgda_entry_blocks(state, &k->to, BF_IBGDA_RDMA_DS);
 	const struct bf_ibgda_course before = *k;
 	struct bf_ibgda_chunk mine = { 0, 0, 0, 0, 0, 0 };
@@ -207,7 +207,7 @@ BF_DEVICE int bf_ibgda_issue(struct bf_thread *t, const struct bf_ibgda_state *s
 			     struct bf_ibgda_group *g, uint32_t opcode, const struct bf_ibgda_chunk *c, int dump,
 			     uint32_t message)
 {
-	const int late = (state->bugs & BF_IBGDA_BUG_WQE_AFTER_READY) && opcode == BF_MLX5_OP_RDMA_WRITE;
+	const int late = (bf_ibgda_mistakes(state) & BF_IBGDA_BUG_WQE_AFTER_READY) && opcode == BF_MLX5_OP_RDMA_WRITE;
 	const uint32_t each = bf_ibgda_entry_blocks(state, to, BF_IBGDA_RDMA_DS);
 	const uint32_t tail = dump || each > 1;
 	int status = bf_ibgda_group_reserve(t, state, to->qp, g, g->count * each + tail);
@@ -271,7 +271,7 @@ BF_DEVICE int bf_ibgda_issue_pairs(struct bf_thread *t, const struct bf_ibgda_st
 	if (status)
 		return status;
 	/* NVSHMEM reserves on the first lane and does not tell the others. */
-	if (BF_UNLIKELY(state->suspects & BF_IBGDA_SUSPECT_BASE_NOT_BROADCAST) && !bf_ibgda_leads(t, g))
+	if (BF_UNLIKELY(bf_ibgda_suspected(state) & BF_IBGDA_SUSPECT_BASE_NOT_BROADCAST) && !bf_ibgda_leads(t, g))
 		g->base = 0;
 	idx = g->base + (uint64_t)g->rank * (data + behind);
 	bf_ibgda_write_chunk(t, state, to, idx, BF_MLX5_OP_RDMA_WRITE, c, data > 1 ? 0 : bf_ibgda_flags(state, 0));

@@ -22,7 +22,7 @@ BF_DEVICE void bf_ibgda_write_empty_recv_wqe(struct bf_thread *t, const struct b
 
 	v.w[0] = 0;
 	v.w[1] = bf_htobe32(BF_MLX5_INVALID_LKEY);
-	if (BF_UNLIKELY(state->suspects & BF_IBGDA_SUSPECT_RECV_LKEY_SWAP))
+	if (BF_UNLIKELY(bf_ibgda_suspected(state) & BF_IBGDA_SUSPECT_RECV_LKEY_SWAP))
 		v.w[1] = (uint32_t)bf_htobe64(BF_MLX5_INVALID_LKEY);
 	v.w[2] = v.w[3] = 0;
 	bf_st_weak128(t, entry, v);

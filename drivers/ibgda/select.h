@@ -28,7 +28,7 @@ BF_DEVICE struct bf_ibgda_qp *bf_ibgda_rc(const struct bf_ibgda_state *state, ui
 	const uint32_t i = id % state->num_rc_per_pe;
 
 	/* DeepEP's order is that of NVSHMEM before 3.5: the queue of another PE. Where it is none, the next one is. */
-	if (BF_UNLIKELY(state->suspects & BF_IBGDA_SUSPECT_RC_ORDER_V1)) {
+	if (BF_UNLIKELY(bf_ibgda_suspected(state) & BF_IBGDA_SUSPECT_RC_ORDER_V1)) {
 		uint32_t at = pe * state->num_rc_per_pe + i;
 
 		while (state->globalmem.rcs[at].qpn == BF_IBGDA_UNUSED)

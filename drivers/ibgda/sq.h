@@ -86,7 +86,7 @@ BF_DEVICE uint64_t bf_ibgda_reserve(struct bf_thread *t, const struct bf_ibgda_s
 		return BF_IBGDA_NO_SLOT;
 	bf_ibgda_prefetch_queues(t, qp, base);
 	BF_DRIVER_RECORD(t, ibgda_reserve, .base = base, .count = n, .qpn = qp->qpn);
-	if (state->flavour == BF_IBGDA_NVSHMEM && !(state->bugs & BF_IBGDA_BUG_NO_OVERFLOW_WAIT) &&
+	if (state->flavour == BF_IBGDA_NVSHMEM && !(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_NO_OVERFLOW_WAIT) &&
 	    base + n > qp->tx_wq.nwqes && bf_ibgda_poll_cq(t, state, qp, base + n - qp->tx_wq.nwqes) &&
 	    bf_ibgda_moves(state, qp)) {
 		bf_ibgda_give_up(t, qp, base, n);
@@ -97,7 +97,7 @@ BF_DEVICE uint64_t bf_ibgda_reserve(struct bf_thread *t, const struct bf_ibgda_s
 
 BF_DEVICE void bf_ibgda_lock(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp)
 {
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_NO_LOCK))
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_NO_LOCK))
 		return;
 	while (bf_atomic_cas32(t, &qp->mvars.post_send_lock, 0, 1, BF_AT_GPU))
 		bf_spin(t, &qp->mvars.post_send_lock, "post_send's lock");
@@ -106,7 +106,7 @@ BF_DEVICE void bf_ibgda_lock(struct bf_thread *t, const struct bf_ibgda_state *s
 
 BF_DEVICE void bf_ibgda_unlock(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_qp *qp)
 {
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_NO_LOCK))
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_NO_LOCK))
 		return;
 	bf_fence_cta(t);
 	bf_st_relaxed32(t, &qp->mvars.post_send_lock, 0, BF_AT_GPU);
@@ -120,10 +120,10 @@ BF_DEVICE uint32_t bf_ibgda_store_dbrec(struct bf_thread *t, const struct bf_ibg
 					uint64_t prod)
 {
 	const enum bf_thread_scope scope = bf_ibgda_scope(state);
-	const int ordered = !(state->bugs & BF_IBGDA_BUG_NO_WQE_FENCE);
+	const int ordered = !(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_NO_WQE_FENCE);
 	uint32_t dbrec;
 
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_DBREC_INDEX))
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_DBREC_INDEX))
 		prod--;
 	dbrec = bf_htobe32((uint32_t)prod & 0xffffu);
 	if (state->flavour == BF_IBGDA_DEEPEP && ordered) {
@@ -146,7 +146,7 @@ BF_DEVICE void bf_ibgda_ring(struct bf_thread *t, const struct bf_ibgda_state *s
 	const uint64_t lo = bf_htobe32(((uint32_t)prod & 0xffffu) << 8);
 	const uint64_t hi = bf_htobe32(qp->qpn << 8);
 
-	if (!(state->bugs & BF_IBGDA_BUG_NO_DBREC_FENCE))
+	if (!(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_NO_DBREC_FENCE))
 		bf_fence_at(t, bf_ibgda_scope(state));
 	bf_mmio_st64(t, qp->tx_wq.bf, hi << 32 | lo);
 }
@@ -171,7 +171,7 @@ BF_DEVICE void bf_ibgda_post_send(struct bf_thread *t, const struct bf_ibgda_sta
 	if (prod > old) {
 		uint32_t dbrec;
 
-		if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_DOORBELL_FIRST)) {
+		if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_DOORBELL_FIRST)) {
 			bf_ibgda_ring(t, state, qp, prod);
 			dbrec = bf_ibgda_store_dbrec(t, state, qp, prod);
 		} else {
@@ -195,7 +195,7 @@ BF_DEVICE int bf_ibgda_batch_rings(struct bf_thread *t, const struct bf_ibgda_st
 
 	if ((base & batch) != (end & batch) || n >= state->batch)
 		return 1;
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_LOST_BATCH))
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_LOST_BATCH))
 		return 0;
 	return end == bf_ld_relaxed64(t, &qp->mvars.resv_head, BF_AT_GPU);
 }
@@ -205,7 +205,7 @@ BF_DEVICE int bf_ibgda_batch_rings(struct bf_thread *t, const struct bf_ibgda_st
 #define BF_IBGDA_ALWAYS_POST 0xffffffffu
 BF_DEVICE int bf_ibgda_message_rings(const struct bf_ibgda_state *state, uint32_t message)
 {
-	if (message == BF_IBGDA_ALWAYS_POST && !(state->bugs & BF_IBGDA_BUG_LOST_BATCH))
+	if (message == BF_IBGDA_ALWAYS_POST && !(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_LOST_BATCH))
 		return 1;
 	return (message + 1) % BF_IBGDA_DEEPEP_BATCH == 0 && message != BF_IBGDA_ALWAYS_POST;
 }
@@ -219,9 +219,9 @@ BF_DEVICE void bf_ibgda_hand_over(struct bf_thread *t, const struct bf_ibgda_sta
 {
 	const uint64_t old = bf_atomic_max64(t, &qp->mvars.prod_idx, prod, BF_AT_GPU);
 
-	if (prod <= old && !(state->suspects & BF_IBGDA_SUSPECT_ASYNC_CAS_PROD))
+	if (prod <= old && !(bf_ibgda_suspected(state) & BF_IBGDA_SUSPECT_ASYNC_CAS_PROD))
 		return;
-	if (!(state->bugs & BF_IBGDA_BUG_NO_WQE_FENCE))
+	if (!(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_NO_WQE_FENCE))
 		bf_fence_sys(t);
 	bf_atomic_max64(t, qp->tx_wq.bf, prod, BF_AT_SYS);
 	BF_DRIVER_RECORD(t, ibgda_handoff, .from = old, .to = prod, .qpn = qp->qpn);
@@ -241,11 +241,11 @@ BF_DEVICE int bf_ibgda_publish(struct bf_thread *t, const struct bf_ibgda_state 
 {
 	uint64_t *turn = &qp->mvars.ready_head;
 
-	if (BF_UNLIKELY(state->bugs & BF_IBGDA_BUG_NO_READY_ORDER)) {
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_NO_READY_ORDER)) {
 		bf_atomic_max64(t, turn, base + n, BF_AT_GPU);
 		return 0;
 	}
-	if (BF_UNLIKELY(state->use_async_postsend && state->suspects & BF_IBGDA_SUSPECT_ASYNC_CAS_PROD))
+	if (BF_UNLIKELY(state->use_async_postsend && bf_ibgda_suspected(state) & BF_IBGDA_SUSPECT_ASYNC_CAS_PROD))
 		turn = &qp->mvars.prod_idx;
 	while (bf_atomic_cas64(t, turn, base, base + n, BF_AT_GPU) != base) {
 		if (bf_ibgda_moves(state, qp) && bf_ibgda_blocked(t, qp, base)) {
@@ -267,12 +267,12 @@ BF_DEVICE int bf_ibgda_submit(struct bf_thread *t, const struct bf_ibgda_state *
 {
 	int rings;
 
-	if (BF_UNLIKELY(state->bugs & (BF_IBGDA_BUG_NO_PUBLISH | BF_IBGDA_BUG_PUBLISH_MORE))) {
-		if (state->bugs & BF_IBGDA_BUG_NO_PUBLISH)
+	if (BF_UNLIKELY(bf_ibgda_mistakes(state) & (BF_IBGDA_BUG_NO_PUBLISH | BF_IBGDA_BUG_PUBLISH_MORE))) {
+		if (bf_ibgda_mistakes(state) & BF_IBGDA_BUG_NO_PUBLISH)
 			return 0;
 		n++;
 	}
-	if (!(state->bugs & BF_IBGDA_BUG_NO_WQE_FENCE))
+	if (!(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_NO_WQE_FENCE))
 		bf_fence_at(t, bf_ibgda_scope(state));
 	if (bf_ibgda_publish(t, state, qp, base, n))
 		return BF_IBGDA_MOVED;
@@ -296,7 +296,7 @@ BF_DEVICE int bf_ibgda_quiet(struct bf_thread *t, const struct bf_ibgda_state *s
 	for (;;) {
 		struct bf_ibgda_qp *live = bf_ibgda_rc_of(t, state, qp);
 		const uint64_t upto = bf_ld_relaxed64(t, &live->mvars.ready_head, BF_AT_GPU);
-		const int waits = !(state->bugs & BF_IBGDA_BUG_QUIET_NO_WAIT);
+		const int waits = !(bf_ibgda_mistakes(state) & BF_IBGDA_BUG_QUIET_NO_WAIT);
 		const int status = waits ? bf_ibgda_poll_cq(t, state, live, upto) : 0;
 
 		if (status && bf_ibgda_moves(state, live) && !bf_ibgda_await_move(t, state, live))

@@ -86,8 +86,15 @@ int bf_ptx_device_create(struct bf_sim *sim, const struct bf_ptx_device_opts *op
 
 static void library_free(struct bf_ptx_library *lib)
 {
-	bf_ptx_code_destroy(lib->code);
-	bf_ptx_program_destroy(lib->program);
+	struct bf_ptx_shared *s = lib->shared;
+
+	if (lib->code != s->code)
+		bf_ptx_code_destroy(lib->code);
+	if (--s->users == 0) {
+		bf_ptx_code_destroy(s->code);
+		bf_ptx_program_destroy(s->program);
+		free(s);
+	}
 	free(lib->by_stmts);
 	free(lib->traits);
 	free(lib);
@@ -262,40 +269,88 @@ static int read_and_link(struct bf_ptx_library *lib, const struct bf_ptx_source 
 	return rc ? bf_fail(err, rc, "%s", lib->program->error.text) : 0;
 }
 
-int bf_ptx_device_load(struct bf_ptx_device *d, const struct bf_ptx_source *sources, uint32_t count,
-		       struct bf_ptx_library **out)
+/* A library of what is shared, which gets one user more. */
+static struct bf_ptx_library *library_new(struct bf_ptx_device *d, struct bf_ptx_shared *shared)
 {
 	struct bf_ptx_library *lib = calloc(1, sizeof(*lib));
-	struct bf_ptx_code_opts code = { .port = &bf_ptx_machine_port, .machine = lib };
+
+	if (!lib)
+		return NULL;
+	lib->device = d;
+	lib->shared = shared;
+	lib->program = shared->program;
+	shared->users++;
+	return lib;
+}
+
+/* Its code: the one that others have, where addresses in it are the same, too. */
+static int take_code(struct bf_ptx_library *lib)
+{
+	struct bf_ptx_shared *s = lib->shared;
+	const struct bf_ptx_code_opts opts = { .program = lib->program,
+					       .port = &bf_ptx_machine_port,
+					       .global_base = lib->globals ? lib->globals->va : 0,
+					       .const_base = lib->constants->va };
 	int rc;
 
-	*out = NULL;
-	if (lib)
-		lib->program = bf_ptx_program_create();
-	if (!lib || !lib->program) {
-		free(lib);
-		return bf_fail(&d->sim->error, -ENOMEM, "no memory for a library");
+	if (s->code && s->global_base == opts.global_base && s->const_base == opts.const_base) {
+		lib->code = s->code;
+		return 0;
 	}
-	lib->device = d;
-	rc = read_and_link(lib, sources, count);
+	rc = bf_ptx_code_create(&opts, &lib->code, &lib->device->sim->error);
+	if (!rc && !s->code) {
+		s->code = lib->code;
+		s->global_base = opts.global_base;
+		s->const_base = opts.const_base;
+	}
+	return rc;
+}
+
+/* Takes its place on the device, or is gone with `rc`. */
+static int settle(struct bf_ptx_library *lib, int rc, struct bf_ptx_library **out)
+{
 	if (!rc)
 		rc = index_functions(lib);
 	if (!rc)
 		rc = place_images(lib);
-	if (!rc) {
-		code.program = lib->program;
-		code.global_base = lib->globals ? lib->globals->va : 0;
-		code.const_base = lib->constants->va;
-		rc = bf_ptx_code_create(&code, &lib->code, &d->sim->error);
-	}
+	if (!rc)
+		rc = take_code(lib);
 	if (rc) {
 		library_free(lib);
 		return rc;
 	}
-	lib->next = d->libraries;
-	d->libraries = lib;
+	lib->next = lib->device->libraries;
+	lib->device->libraries = lib;
 	*out = lib;
 	return 0;
+}
+
+int bf_ptx_device_load(struct bf_ptx_device *d, const struct bf_ptx_source *sources, uint32_t count,
+		       struct bf_ptx_library **out)
+{
+	struct bf_ptx_shared *shared = calloc(1, sizeof(*shared));
+	struct bf_ptx_library *lib = NULL;
+
+	*out = NULL;
+	if (shared)
+		shared->program = bf_ptx_program_create();
+	if (shared && shared->program)
+		lib = library_new(d, shared);
+	if (!lib) {
+		if (shared)
+			bf_ptx_program_destroy(shared->program);
+		free(shared);
+		return bf_fail(&d->sim->error, -ENOMEM, "no memory for a library");
+	}
+	return settle(lib, read_and_link(lib, sources, count), out);
+}
+
+int bf_ptx_device_load_again(struct bf_ptx_device *d, const struct bf_ptx_library *other, struct bf_ptx_library **out)
+{
+	struct bf_ptx_library *lib = library_new(d, other->shared);
+
+	*out = NULL;
+	return lib ? settle(lib, 0, out) : bf_fail(&d->sim->error, -ENOMEM, "no memory for a library");
 }
 
 static void forget_region(struct bf_ptx_device *d, struct bf_region *r)

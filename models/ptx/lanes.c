@@ -2,6 +2,10 @@
  * Handlers of the elementwise instructions, for the processor that this object is compiled for: lanes_avx2.c includes
  * this file to have them once more. Loops over 32 lanes become vector code.
  */
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include "models/ptx/approx.h"
 #include "models/ptx/convert.h"
 #include "models/ptx/core_internal.h"
@@ -217,6 +221,44 @@ static inline const struct bf_ptx_insn *compared(struct bf_ptx_core *c, const st
 	return BF_PTX_GO(c, i + 1);
 }
 
+/* The signs of 32 numbers as a mask, 0 or -1 each: what a comparison of vectors gives. */
+#define SIGNED_W int32_t
+#define SIGNED_H int32_t
+#define SIGNED_D int64_t
+#define SIGNS_W signs32
+#define SIGNS_H signs32
+#define SIGNS_D signs64
+static inline uint32_t signs32(const int32_t *v)
+{
+#if defined(__AVX512DQ__)
+	return _mm512_movepi32_mask(_mm512_load_si512(v)) | (uint32_t)_mm512_movepi32_mask(_mm512_load_si512(v + 16))
+								<< 16;
+#elif defined(__AVX2__)
+	uint32_t m = 0;
+	for (uint32_t k = 0; k < BF_PTX_LANES; k += 8)
+		m |= (uint32_t)_mm256_movemask_ps(_mm256_load_ps((const float *)(const void *)(v + k))) << k;
+	return m;
+#else
+	uint32_t m = 0;
+	VECTOR_LOOP m |= (uint32_t)v[l] >> 31 << l;
+	return m;
+#endif
+}
+static inline uint32_t signs64(const int64_t *v)
+{
+	uint32_t m = 0;
+#if defined(__AVX512DQ__)
+	for (uint32_t k = 0; k < BF_PTX_LANES; k += 8)
+		m |= (uint32_t)_mm512_movepi64_mask(_mm512_load_si512(v + k)) << k;
+#elif defined(__AVX2__)
+	for (uint32_t k = 0; k < BF_PTX_LANES; k += 4)
+		m |= (uint32_t)_mm256_movemask_pd(_mm256_load_pd((const double *)(const void *)(v + k))) << k;
+#else
+	VECTOR_LOOP m |= (uint32_t)((uint64_t)v[l] >> 63) << l;
+#endif
+	return m;
+}
+
 #define COMPARE_LANE(name, A, B, condition)                                                                            \
 	static BF_ALWAYS_INLINE bool name##_value(VALUE_##A a, VALUE_##B b, uint32_t mode)                             \
 	{                                                                                                              \
@@ -228,9 +270,9 @@ static inline const struct bf_ptx_insn *compared(struct bf_ptx_core *c, const st
 	HANDLER(name##_full)                                                                                           \
 	{                                                                                                              \
 		OPERANDS_2(A, B);                                                                                      \
-		uint32_t held = 0;                                                                                     \
-		VECTOR_LOOP held |= (uint32_t)name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], 0) << l;                \
-		return compared(c, i, held);                                                                           \
+		_Alignas(64) SIGNED_##A held[BF_PTX_LANES];                                                            \
+		VECTOR_LOOP held[l] = -(SIGNED_##A)name##_value((VALUE_##A)pa[l], (VALUE_##B)pb[l], 0);                \
+		return compared(c, i, SIGNS_##A(held));                                                                \
 	}                                                                                                              \
 	HANDLER(name##_lane)                                                                                           \
 	{                                                                                                              \
@@ -301,6 +343,6 @@ const struct bf_ptx_lanes BF_PTX_LANES_TABLE = { {
 		BF_PTX_LANES_1(X) BF_PTX_LANES_2(X) BF_PTX_LANES_3(X) BF_PTX_LANES_COMPARE(X) BF_PTX_LANES_CARRY(X)
 #undef X
 		    [BF_PTX_LANE_LOAD] = { load, load, load },
-    [BF_PTX_LANE_LOAD_QUICK] = { load_quick, load_quick, load_quick },
+    [BF_PTX_LANE_LOAD_QUICK] = { load_quick, load_quick, load_quick_lane },
     [BF_PTX_LANE_STORE] = { store, store, store },
 } };

@@ -491,32 +491,62 @@ static BF_NOINLINE const struct bf_ptx_window *find_window(struct bf_ptx_core *c
 	return NULL;
 }
 
+static BF_NOINLINE const struct bf_ptx_insn *not_quick(struct bf_ptx_core *c, const struct bf_ptx_insn *i)
+{
+	return load(c, i);
+}
+
+/* Where a quick load's bytes are, for which it has paid then; NULL: it is none after all. */
+static BF_ALWAYS_INLINE const uint8_t *quick_place(struct bf_ptx_core *c, const struct bf_ptx_insn *i, uint64_t base)
+{
+	const struct bf_ptx_warp *w = c->warp;
+	const uint64_t address = base + (uint64_t)(int64_t)(int32_t)i->e;
+	const uint32_t bytes = i->mode & 15;
+	const struct bf_ptx_window *win = &w->global[i->b];
+
+	if (BF_UNLIKELY((*w->slow & w->loads_mind) != 0))
+		return NULL;
+	if (BF_UNLIKELY(address - win->base >= win->size) && (win = find_window(c, i, address)) == NULL)
+		return NULL;
+	const uint64_t offset = address - win->base;
+	if (BF_UNLIKELY(win->size - offset < bytes || (offset & (bytes - 1)) != 0))
+		return NULL;
+	*w->charge += w->load_ps;
+	return win->host + offset;
+}
+
 /*
  * The usual load: one element at a register and a number, in global memory. `d` and `a`: target and base, `e`: the
  * number, `b`: the window that had it last, `mode`: bytes, and whether the target has 64 bits.
  */
 HANDLER(load_quick)
 {
-	const struct bf_ptx_warp *w = c->warp;
 	const uint64_t *base = bf_ptx_row64(c, i->a);
-	const uint64_t address = base[c->lane] + (uint64_t)(int64_t)(int32_t)i->e;
-	const uint32_t bytes = i->mode & 15;
-	const struct bf_ptx_window *win = &w->global[i->b];
+	const uint8_t *at = bf_ptx_alike64(base) ? quick_place(c, i, base[0]) : NULL;
 
-	if (BF_UNLIKELY((*w->slow & w->loads_mind) != 0) || (c->kind != BF_PTX_KIND_LANE && !bf_ptx_alike64(base)))
-		return load(c, i);
-	if (BF_UNLIKELY(address - win->base >= win->size) && (win = find_window(c, i, address)) == NULL)
-		return load(c, i);
-	const uint64_t offset = address - win->base;
-	if (BF_UNLIKELY(win->size - offset < bytes || (offset & (bytes - 1)) != 0))
-		return load(c, i);
-	*w->charge += w->load_ps;
-	const uint64_t value = bytes_at(win->host + offset, bytes);
+	if (BF_UNLIKELY(at == NULL))
+		return not_quick(c, i);
+	const uint64_t value = bytes_at(at, i->mode & 15);
 	if (i->mode & BF_PTX_QUICK_WIDE)
 		fill64(c, i->d, value);
 	else
 		fill32(c, i->d, (uint32_t)value);
 	return BF_PTX_GO(c, i + 1);
+}
+
+HANDLER(load_quick_lane)
+{
+	const uint32_t l = c->lane;
+	const uint8_t *at = quick_place(c, i, bf_ptx_row64(c, i->a)[l]);
+
+	if (BF_UNLIKELY(at == NULL))
+		return not_quick(c, i);
+	const uint64_t value = bytes_at(at, i->mode & 15);
+	if (i->mode & BF_PTX_QUICK_WIDE)
+		bf_ptx_target64(c, i->d)[l] = value;
+	else
+		bf_ptx_target32(c, i->d)[l] = (uint32_t)value;
+	return BF_PTX_GO_AS(BF_PTX_KIND_LANE, c, i + 1);
 }
 
 HANDLER(store)

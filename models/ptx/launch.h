@@ -89,6 +89,12 @@ int bf_ptx_device_load(struct bf_ptx_device *d, const struct bf_ptx_source *sour
 		       struct bf_ptx_library **out);
 
 /*
+ * The same modules for another device of the simulation: they are not read again, and decoded again only where this
+ * device's addresses differ. Its memory has its first values. -ENOMEM with sim->error.
+ */
+int bf_ptx_device_load_again(struct bf_ptx_device *d, const struct bf_ptx_library *other, struct bf_ptx_library **out);
+
+/*
  * Gives up a library that no kernel runs from: its variables are nobody's memory from now on. -EBUSY: one does. While a
  * trace names lines, their names stay until the device goes.
  */

@@ -73,11 +73,20 @@ struct bf_ptx_traits {
 	bool copies_shared; /* copies read its shared memory: plain stores must be told to the copy engine */
 };
 
+/* Modules that were read once for several devices, and their code where global memory begins alike. */
+struct bf_ptx_shared {
+	struct bf_ptx_program *program;
+	struct bf_ptx_code *code; /* NULL: none yet */
+	uint64_t global_base, const_base;
+	uint32_t users;
+};
+
 struct bf_ptx_library {
 	struct bf_ptx_library *next;
 	struct bf_ptx_device *device;
-	struct bf_ptx_program *program;
-	struct bf_ptx_code *code;
+	struct bf_ptx_shared *shared;
+	struct bf_ptx_program *program; /* shared->program */
+	struct bf_ptx_code *code;       /* shared->code, or its own */
 	struct bf_region *globals, *constants;
 	const struct bf_ptx_func **by_stmts; /* functions with statements, by where those lie */
 	uint32_t nfuncs;

@@ -207,7 +207,8 @@ static uint64_t hash_lanes(const struct bf_ptx_core *c, const struct bf_ptx_back
 }
 
 /* A backward branch to mark `t` is taken. */
-static const struct bf_ptx_insn *turn(struct bf_ptx_core *c, const struct bf_ptx_insn *i, const struct bf_ptx_insn *t)
+static BF_NOINLINE const struct bf_ptx_insn *turn(struct bf_ptx_core *c, const struct bf_ptx_insn *i,
+						  const struct bf_ptx_insn *t)
 {
 	struct bf_ptx_warp *w = c->warp;
 	struct bf_ptx_group *g = &c->group[c->current];
@@ -274,16 +275,11 @@ static const struct bf_ptx_insn *jump(struct bf_ptx_core *c, const struct bf_ptx
 	return go(c, i, i->target);
 }
 
-static const struct bf_ptx_insn *branch(struct bf_ptx_core *c, const struct bf_ptx_insn *i)
+/* A branch that `taken` take and others do not. */
+static BF_NOINLINE const struct bf_ptx_insn *part(struct bf_ptx_core *c, const struct bf_ptx_insn *i, uint32_t taken)
 {
-	const uint32_t taken = c->mask & (*bf_ptx_pred(c, i->d) ^ (0u - i->mode));
 	const struct bf_ptx_insn *t = i->target;
 
-	bf_ptx_account(c, i->count + 1);
-	if (taken == c->mask)
-		return go(c, i, t);
-	if (taken == 0)
-		return go(c, i, i + 1);
 	if (t <= i) {
 		/* Those that leave the loop stand behind it. */
 		bf_ptx_split(c, c->mask & ~taken, i + 1);
@@ -293,6 +289,18 @@ static const struct bf_ptx_insn *branch(struct bf_ptx_core *c, const struct bf_p
 	if (t < c->stop)
 		c->stop = t;
 	return go(c, i, i + 1);
+}
+
+static const struct bf_ptx_insn *branch(struct bf_ptx_core *c, const struct bf_ptx_insn *i)
+{
+	const uint32_t taken = c->mask & (*bf_ptx_pred(c, i->d) ^ (0u - i->mode));
+
+	bf_ptx_account(c, i->count + 1);
+	if (taken == c->mask)
+		return go(c, i, i->target);
+	if (taken == 0)
+		return go(c, i, i + 1);
+	return part(c, i, taken);
 }
 
 /* Around a guarded instruction that is more than arithmetic. */

@@ -414,16 +414,19 @@ int bf_choose_gpu(const struct bf_args *args, const struct bf_backend **backend)
 	return take_backend(args, "cuda", backend);
 }
 
-int bf_choose_ptx(const struct bf_args *args, const struct bf_backend *backend, const char *given, char *path,
-		  size_t cap)
+int bf_choose_ptx(const struct bf_args *args, const struct bf_backend *backend, const char *given, bool right,
+		  char *path, size_t cap)
 {
 	char self[PATH_MAX];
 
 	if (strcmp(backend->name, "sim") != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--agent=ptx: PTX runs in virtual time, --backend=sim");
 	snprintf(path, cap, "%s", given ? given : "");
-	if (!path[0] && !bf_cli_folder(self))
-		snprintf(path, cap, "%s/belfry-drivers.ptx", self);
+	if (!path[0] && !bf_cli_folder(self)) {
+		snprintf(path, cap, "%s/belfry-drivers%s.ptx", self, right ? "-right" : "");
+		if (right && access(path, R_OK) != 0)
+			snprintf(path, cap, "%s/belfry-drivers.ptx", self);
+	}
 	if (access(path, R_OK) != 0)
 		return bf_cli_error(args, BF_EXIT_UNAVAILABLE,
 				    "--agent=ptx: no %s: build with -DBELFRY_PTX=ON on a machine that has nvcc", path);

@@ -97,11 +97,12 @@ int bf_choose_backend(const struct bf_args *args, uint32_t device, const struct 
 int bf_choose_gpu(const struct bf_args *args, const struct bf_backend **backend);
 
 /*
- * With --agent=ptx: the file with the drivers' PTX, `given` or the one beside the program, to `path`. Exit code, which
- * says so when it is not there or the backend is another than sim.
+ * With --agent=ptx: the file with the drivers' PTX, `given` or the one beside the program, to `path`; `right`: a run of
+ * IBGDA without mistakes, for which there may be one without the switches for them. Exit code, which says so when it is
+ * not there or the backend is another than sim.
  */
-int bf_choose_ptx(const struct bf_args *args, const struct bf_backend *backend, const char *given, char *path,
-		  size_t cap);
+int bf_choose_ptx(const struct bf_args *args, const struct bf_backend *backend, const char *given, bool right,
+		  char *path, size_t cap);
 
 /* A fault plan as options give it, PLAN or @FILE, as text that the caller frees. Not parsed yet. */
 int bf_faults_text(const char *option, char **out, struct bf_error *err);

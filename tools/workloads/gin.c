@@ -136,7 +136,7 @@ static int settle(const struct bf_args *args, void *choices)
 
 	if (w->agent != AGENT_PTX)
 		return BF_EXIT_GOOD;
-	return bf_choose_ptx(args, w->backend, w->ptx, w->ptx_path, sizeof(w->ptx_path));
+	return bf_choose_ptx(args, w->backend, w->ptx, false, w->ptx_path, sizeof(w->ptx_path));
 }
 
 /* ---- a run ---- */

@@ -168,7 +168,8 @@ static int settle(const struct bf_args *args, void *choices)
 	int code = w->agent == BF_AGENT_CUDA ? bf_choose_gpu(args, &w->backend) : BF_EXIT_GOOD;
 
 	if (w->agent == BF_AGENT_PTX)
-		return bf_choose_ptx(args, w->backend, w->ptx, w->ptx_path, sizeof(w->ptx_path));
+		return bf_choose_ptx(args, w->backend, w->ptx, !w->bugs && !w->suspects, w->ptx_path,
+				     sizeof(w->ptx_path));
 	w->gpu = w->agent && w->backend->probe_gpu;
 	if (!w->gpu)
 		w->agent = 0; /* the backend says it */

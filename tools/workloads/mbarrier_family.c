@@ -109,7 +109,7 @@ static int settle(const struct bf_args *args, void *choices)
 
 	if (w->agent != BF_MBAR_AGENT_PTX)
 		return BF_EXIT_GOOD;
-	return bf_choose_ptx(args, bf_backend_find("sim"), w->ptx, w->ptx_path, sizeof(w->ptx_path));
+	return bf_choose_ptx(args, bf_backend_find("sim"), w->ptx, false, w->ptx_path, sizeof(w->ptx_path));
 }
 
 /* Numbers that the workload has of its own were not asked for. */

@@ -233,7 +233,7 @@ static int settle(const struct bf_args *args, void *choices)
 	struct bf_nvme_workload *w = choices;
 
 	if (bf_arg_u64(args, "agent") == BF_NVME_AGENT_PTX)
-		return bf_choose_ptx(args, w->backend, w->ptx, w->ptx_path, sizeof(w->ptx_path));
+		return bf_choose_ptx(args, w->backend, w->ptx, false, w->ptx_path, sizeof(w->ptx_path));
 	return bf_arg_u64(args, "agent") == BF_NVME_AGENT_CUDA ? bf_choose_gpu(args, &w->backend) : BF_EXIT_GOOD;
 }
 
