@@ -357,6 +357,19 @@ struct bf_region *bf_space_find(struct bf_space *sp, uint64_t va)
 	return sp->last = sp->by_va[i];
 }
 
+/* The same in the spaces that are mapped here. It is not kept as the last hit, which bf_space_find() uses as well. */
+static struct bf_region *find_host_mapped(struct bf_space *sp, uintptr_t at)
+{
+	for (struct bf_space *o = sp->mapped; o && o != sp; o = o->mapped) {
+		const uint32_t i = first_above_host(o, at);
+		struct bf_region *r = i < o->count ? o->by_host[i].region : NULL;
+
+		if (r && at >= (uintptr_t)r->bytes && r->kind != BF_MEM_MMIO)
+			return r;
+	}
+	return NULL;
+}
+
 struct bf_region *bf_space_find_host(struct bf_space *sp, const void *p)
 {
 	struct bf_region *r = sp->last;
@@ -367,8 +380,25 @@ struct bf_region *bf_space_find_host(struct bf_space *sp, const void *p)
 		return r;
 	i = first_above_host(sp, at);
 	if (i == sp->count || at < (uintptr_t)sp->by_host[i].region->bytes)
-		return NULL;
+		return BF_LIKELY(!sp->mapped) ? NULL : find_host_mapped(sp, at);
 	return sp->last = sp->by_host[i].region;
+}
+
+void bf_space_map(struct bf_space *a, struct bf_space *b)
+{
+	b->mapped = a->mapped ? a->mapped : a;
+	a->mapped = b;
+}
+
+struct bf_region *bf_space_find_mapped(struct bf_space *sp, uint64_t va)
+{
+	for (struct bf_space *o = sp->mapped; o && o != sp; o = o->mapped) {
+		struct bf_region *r = bf_space_find(o, va);
+
+		if (r && r->kind != BF_MEM_MMIO)
+			return r;
+	}
+	return NULL;
 }
 
 const struct bf_region *bf_space_overrun(const struct bf_space *sp, const void *p)

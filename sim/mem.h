@@ -137,6 +137,7 @@ struct bf_space {
 	struct bf_region *last; /* the last hit of either lookup */
 	struct bf_cache *cache; /* of the GPU of this space: what a system-scope fence of its threads writes back */
 	bool at_host; /* automatic addresses are those of the bytes: set after bf_space_init() by who wants it */
+	struct bf_space *mapped; /* the next of a ring of spaces whose memory is mapped here, too; NULL: none */
 };
 
 /* `index` separates the address ranges of several spaces of one simulation (PE number): va = (index + 1) << 40 up. */
@@ -177,6 +178,15 @@ void bf_space_describe(const struct bf_space *sp);
 /* The region that holds simulated address `va` or host pointer `p`; NULL when none does. */
 struct bf_region *bf_space_find(struct bf_space *sp, uint64_t va);
 struct bf_region *bf_space_find_host(struct bf_space *sp, const void *p);
+
+/*
+ * Threads of either space reach the memory of both, as GPUs do over NVLink that have mapped each other's:
+ * bf_space_find_host() finds memory there, too (no device registers). Devices do not: bf_space_find() is what it was.
+ * `b` is in no ring yet; all of a ring end together.
+ */
+void bf_space_map(struct bf_space *a, struct bf_space *b);
+/* The memory that lies at simulated address `va` in one of the spaces that are mapped here; NULL: none. */
+struct bf_region *bf_space_find_mapped(struct bf_space *sp, uint64_t va);
 
 /* The region behind whose end, in the page that nobody may touch, `p` lies; NULL. */
 const struct bf_region *bf_space_overrun(const struct bf_space *sp, const void *p);

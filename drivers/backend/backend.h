@@ -120,6 +120,11 @@ struct bf_world_opts {
 	 * written while run() runs. What host code writes before or between runs is known.
 	 */
 	bool unrecorded;
+	/*
+	 * sim: GPU threads of a PE reach the memory of all PEs of the process by its addresses, as over NVLink, where
+	 * nvshmem_ptr() gives them (sim/mem.h, bf_space_map()). Without it such an access is one to nobody's memory.
+	 */
+	bool nvlink;
 };
 
 /* The first PE of rank `rank` of `ranks`: equal blocks, as far as they can be equal (bf_world_opts.ranks). */

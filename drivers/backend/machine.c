@@ -23,6 +23,8 @@ static int open_pe(struct bf_world *m, uint32_t index, const struct bf_world_opt
 	if (rc)
 		return rc;
 	pe->has_space = true;
+	if (opts->nvlink && index != m->first)
+		bf_space_map(&m->pe[m->first].space, &pe->space);
 	rc = bf_ioas_init(&pe->ioas, m->sim, pe->name, BF_PAGE);
 	if (rc)
 		return rc;

@@ -6,7 +6,8 @@
 
 #define SHARED_WINDOW_SIZE (1ull << 32)
 
-/* The region of a global address: a simulated one, or the host's of the same byte. `*base`: how programs name it. */
+/* The region of a global address: a simulated one, or the host's of the same byte; of a mapped GPU, too. `*base`: how
+ * programs name it. */
 static struct bf_region *find_region(struct bf_ptx_machine_warp *w, uint64_t address, uint64_t *base)
 {
 	struct bf_space *space = w->device->opts.space;
@@ -18,6 +19,8 @@ static struct bf_region *find_region(struct bf_ptx_machine_warp *w, uint64_t add
 			return w->met[i].region;
 		}
 	r = bf_space_find(space, address);
+	if (!r)
+		r = bf_space_find_mapped(space, address);
 	*base = r ? r->va : 0;
 	if (!r) {
 		r = bf_space_find_host(space, (const void *)(uintptr_t)address);

@@ -74,7 +74,7 @@ struct bf_world_opts {
     const void *sdma; const void *gpu; uint32_t npes; uint32_t nics; uint32_t ports; const char *topology; void *ranks;
     uint32_t lanes; uint64_t limit_ps; uint32_t record_mask; void *sink; bool pe_hashes; bool system_scope; bool cuda;
     const char *device; const void *model; const void *model_opts; const char *ptx;
-    bool unrecorded;
+    bool unrecorded; bool nvlink;
 };
 struct bf_world_result {
     int end; uint64_t time_ps; uint64_t events; uint64_t hash; uint64_t records; char report[4096];
