@@ -74,14 +74,22 @@ check "$work/bad"
 is 0 'cannot be run: "furlongs" is no unit'
 sed 's/"value":[0-9.]*/"value":"much"/' "$work/one" >"$work/bad"
 check "$work/bad"
-is 2 'line 1, column'
-is 2 '"value" is no number that a measurement can give'
+is 1 'line 1, column'
+is 1 '"value" is no number that a measurement can give'
 sed 's/"confidence":"[a-z]*"/"confidence":"sure"/' "$work/one" >"$work/bad"
 check "$work/bad"
-is 2 '"confidence" is not high, medium or low'
+is 1 '"confidence" is not high, medium or low'
 sed 's/"source":"[^"]*",//' "$work/one" >"$work/bad"
 check "$work/bad"
-is 2 'line 1: no "source"'
+is 1 'line 1: no "source"'
+# One that cannot be read ends nothing: the next is run.
+{ sed 's/"value":[0-9.]*/"value":-1/' "$work/one"; cat "$work/one"; } >"$work/bad"
+check "$work/bad"
+is 1 'cannot be run: line 1, column'
+is 1 '2 figures, 2 of them count; 1 were run'
+sed 's/"id":"[^"]*"/"id":7/' "$work/one" >"$work/bad"
+check "$work/bad"
+is 2 '"id" is no text'
 { cat "$work/one"; echo '{"id":'; } >"$work/bad"
 check "$work/bad"
 is 2 'line 2, column'

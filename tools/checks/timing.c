@@ -101,15 +101,22 @@ static int take(void *tally, struct bf_json_line *l)
 {
 	struct tally *t = tally;
 	struct bf_figure f;
-	struct bf_timing_trial trial;
+	struct bf_timing_trial trial = { .how = BF_TRIAL_NOT };
 	struct point *p = NULL;
 	int rc = bf_figure_read(l, &f);
 
-	if (!rc)
+	if (rc == -EBADMSG && f.id[0]) { /* others of the file can be right */
+		snprintf(trial.why, sizeof(trial.why), "%.*s", (int)sizeof(trial.why) - 1, l->err->text);
+		*l->err = (struct bf_error){ 0 };
+		t->base.bad++;
 		rc = keep(t, l->err, &p);
-	if (rc)
+	} else if (!rc) {
+		rc = keep(t, l->err, &p);
+		if (!rc)
+			rc = bf_timing_trial_run(&t->model, &f, &trial, l->err);
+	}
+	if (rc && !p)
 		return rc;
-	rc = bf_timing_trial_run(&t->model, &f, &trial, l->err);
 	if (rc)
 		return bf_fail(l->err, rc, "line %" PRIu32 ", %s: %.150s", l->number, f.id, l->err->text);
 	*p = (struct point){ .published = f.value,
@@ -278,7 +285,7 @@ const struct bf_check_form bf_check_timing = {
 			    "size, queue pairs, depth, \"hardware\", \"conditions\", \"value\" and \"unit\". Each is "
 			    "run as the experiment that it was, or the reason is printed why it cannot be. The table "
 			    "tells the errors of each source. They are no pass or fail: the exit code is 0 when all "
-			    "could be read (docs/timing.md)." },
+			    "could be read, 1 when a figure has a field that cannot be (docs/timing.md)." },
 	.each = "figure",
 	.list = "figures",
 	.tally_bytes = sizeof(struct tally),

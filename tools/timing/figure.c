@@ -121,8 +121,11 @@ int bf_figure_read(struct bf_json_line *l, struct bf_figure *f)
 
 	memset(f, 0, sizeof(*f));
 	f->line = l->number;
+	/* What names the figure and says whether it counts comes first: that is there even if the rest cannot be read.
+	 */
 	if ((rc = read_text(l, "id", true, f->id, sizeof(f->id))) ||
 	    (rc = read_text(l, "device", true, f->device, sizeof(f->device))) ||
+	    (rc = read_confidence(l, &f->confidence)) || (rc = read_primary(l, &f->primary)) ||
 	    (rc = read_text(l, "metric", true, f->metric, sizeof(f->metric))) ||
 	    (rc = read_text(l, "unit", true, f->unit, sizeof(f->unit))) ||
 	    (rc = read_text(l, "source", true, f->source, sizeof(f->source))) ||
@@ -134,10 +137,8 @@ int bf_figure_read(struct bf_json_line *l, struct bf_figure *f)
 	    (rc = read_count(l, "depth", COUNT_LIMIT, &f->depth, NULL)) ||
 	    (rc = read_count(l, "ranks", COUNT_LIMIT, &f->ranks, NULL)))
 		return rc;
-	if ((rc = read_value(l, &f->value)) || (rc = read_confidence(l, &f->confidence)) ||
-	    (rc = read_primary(l, &f->primary)))
-		return rc;
-	return read_conditions(l, f);
+	rc = read_value(l, &f->value);
+	return rc ? rc : read_conditions(l, f);
 }
 
 /* Finds the member of the conditions; `l` is left for what reads it. */
