@@ -235,7 +235,7 @@ START_TEST(devx_refusals)
 	ck_assert_int_eq(GENERAL(&r, BF_MLX5_CMD_QUERY_HCA_CAP, in, 16, 2000), 0);
 	ck_assert_uint_eq(BF_MLX5_GET((uint8_t *)uv_answer(&r, 0x1001) + BF_HCA_CAP, BF_CAP_CQE_VERSION), 1);
 	ck_assert_int_eq(GENERAL(&r, BF_MLX5_CMD_CREATE_CQ, in, 16, 16), -EINVAL);
-	ck_assert_int_eq(GENERAL(&r, 0x842, in, 16, 16), -EREMOTEIO);
+	ck_assert_int_eq(GENERAL(&r, 0x822, in, 16, 16), -EREMOTEIO);
 	ck_assert_uint_eq(BF_MLX5_GET(uv_answer(&r, 0x1001), BF_CMD_OUT_STATUS), BF_MLX5_CMD_BAD_OP);
 	memset(in, 0, sizeof(in));
 	ck_assert_int_eq(CREATE(&r, BF_MLX5_CMD_CREATE_CQ, in, sizeof(in)), -EREMOTEIO);

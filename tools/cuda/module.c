@@ -17,7 +17,7 @@
 #define FUNCTION_MAGIC 0x6e756663u
 #define SHARED_USUAL (48u << 10)
 
-static struct bf_cu_module *modules;
+static struct bf_cu_module *modules, *unloaded;
 
 /* ---- what is in an image ---- */
 
@@ -325,6 +325,8 @@ static void sweep(void)
 			continue;
 		}
 		*link = m->next;
+		m->next = unloaded;
+		unloaded = m;
 		give_up(m);
 	}
 }
