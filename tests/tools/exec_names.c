@@ -93,7 +93,7 @@ static void own_stream(uint64_t at)
 		      void **);
 	int (*fill)(uint64_t, unsigned, size_t), (*read)(void *, uint64_t, size_t), (*id)(void *, unsigned long long *);
 	int (*begin)(void *, int), (*end)(void *, void **), (*legacy_id)(void *, unsigned long long *);
-	int (*legacy_begin)(void *, int);
+	int (*legacy_begin)(void *, int), (*destroy)(void *);
 	unsigned long long own, legacy;
 	void *module, *fn, *graph, *params[] = { &at };
 	unsigned value = 0;
@@ -108,10 +108,12 @@ static void own_stream(uint64_t at)
 	get(driver, "cuStreamBeginCapture_v2_ptsz", &begin);
 	get(driver, "cuStreamBeginCapture_v2", &legacy_begin);
 	get(driver, "cuStreamEndCapture_ptsz", &end);
+	get(driver, "cuGraphDestroy", &destroy);
 	NEED(!id(NULL, &own) && !legacy_id(NULL, &legacy) && own != legacy, "stream 0 by both names");
 	NEED(!legacy_id((void *)2, &legacy) && own == legacy, "stream 0 is the thread's own");
 	NEED(legacy_begin(NULL, 0) == CAPTURE_UNSUPPORTED, "the legacy stream is captured");
-	NEED(!begin(NULL, 0) && !end(NULL, &graph) && graph, "the thread's own stream is not captured");
+	NEED(!begin(NULL, 0) && !end(NULL, &graph) && graph && !destroy(graph),
+	     "the thread's own stream is not captured");
 	NEED(!load(&module, count_ptx) && !function(&fn, module, "count"), "the kernel");
 	NEED(!fill(at, 5, 1) && !launch(fn, 2, 1, 1, 33, 1, 1, 0, NULL, params, NULL), "a launch");
 	NEED(!read(&value, at, sizeof(value)) && value == 5 + 66, "what the kernel counted");
