@@ -297,6 +297,15 @@ uint8_t bf_mlx5_cmd_destroy_flow_group(struct bf_mlx5_mail *m)
 
 /* ---- entries ---- */
 
+/* With several tables in each of many levels, a frame would be looked up without end. */
+static bool leads_to_table(const struct entry *e)
+{
+	for (uint32_t i = 0; i < e->count; i++)
+		if (e->to[i].table)
+			return true;
+	return false;
+}
+
 static uint8_t take_destination(struct bf_mlx5_mail *m, const struct bf_mlx5_flow_table *t, struct entry *e,
 				const uint8_t *d)
 {
@@ -307,6 +316,9 @@ static uint8_t take_destination(struct bf_mlx5_mail *m, const struct bf_mlx5_flo
 		if (!bf_mlx5_tir_hold(m->dev, id, 1))
 			return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES, "destination TIR 0x%x: there is none", id);
 	} else if (type == BF_FD_TABLE) {
+		if (leads_to_table(e))
+			return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
+					      "destination table 0x%x: the model forwards to one table", id);
 		to = bf_mlx5_table_get(&m->dev->eth.tables, id);
 		if (!to || to->level <= t->level)
 			return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
@@ -529,10 +541,13 @@ void bf_mlx5_flow_rx(struct bf_mlx5_port *port, struct bf_packet *pkt)
 {
 	uint64_t words[MATCH_WORDS];
 	struct bf_eth_frame f;
+	bool taken = false;
 
-	bf_frame_read(pkt->data, pkt->len, &f);
-	read_match(pkt->data, pkt->len, &f, (uint8_t *)words);
-	if (!port->dev->eth.root || !go(port, port->dev->eth.root, 0, words, pkt))
-		port->dev->count.frames_unmatched++;
+	if (port->dev->eth.root && pkt->len >= BF_ETH_HEADER) {
+		bf_frame_read(pkt->data, pkt->len, &f);
+		read_match(pkt->data, pkt->len, &f, (uint8_t *)words);
+		taken = go(port, port->dev->eth.root, 0, words, pkt);
+	}
+	port->dev->count.frames_unmatched += !taken;
 	bf_packet_free(pkt);
 }

@@ -144,11 +144,11 @@ static void set_root(struct rig_node *n, uint32_t table)
 	rig_do(n, BF_MLX5_CMD_SET_FLOW_TABLE_ROOT, in, sizeof(in));
 }
 
-/* A group of the entry `index`, and the entry. */
-static uint32_t add_flow(struct rig_node *n, uint32_t table, uint32_t index, const uint8_t *mask, const uint8_t *value,
-			 uint32_t type, uint32_t to)
+/* A group of the entry `index`, and the entry, which leads `times` to the same place. */
+static uint32_t add_flows(struct rig_node *n, uint32_t table, uint32_t index, const uint8_t *mask, const uint8_t *value,
+			  uint32_t type, uint32_t to, uint32_t times)
 {
-	uint8_t in[BF_FTE_LEN + 8] = { 0 }, group[BF_FG_LEN] = { 0 }, *fc = in + BF_FTE_CONTEXT;
+	uint8_t in[BF_FTE_LEN + 16] = { 0 }, group[BF_FG_LEN] = { 0 }, *fc = in + BF_FTE_CONTEXT;
 
 	BF_MLX5_SET(group, BF_FT_ID, table);
 	BF_MLX5_SET(group, BF_FG_START, index);
@@ -160,11 +160,19 @@ static uint32_t add_flow(struct rig_node *n, uint32_t table, uint32_t index, con
 	BF_MLX5_SET(fc, BF_FTE_GROUP, rig_do(n, BF_MLX5_CMD_CREATE_FLOW_GROUP, group, sizeof(group)));
 	BF_MLX5_SET(fc, BF_FTE_TAG, TAG);
 	BF_MLX5_SET(fc, BF_FTE_ACTION, to ? BF_FTE_FORWARD : BF_FTE_DROP);
-	BF_MLX5_SET(fc, BF_FTE_DESTINATIONS, to != 0);
+	BF_MLX5_SET(fc, BF_FTE_DESTINATIONS, to ? times : 0);
 	memcpy(fc + BF_FTE_VALUE, value, BF_MATCH_LEN);
-	BF_MLX5_SET(fc + BF_FTE_LIST, BF_FD_TYPE, type);
-	BF_MLX5_SET(fc + BF_FTE_LIST, BF_FD_ID, to);
+	for (uint32_t i = 0; i < times; i++) {
+		BF_MLX5_SET(fc + BF_FTE_LIST + (size_t)i * 8, BF_FD_TYPE, type);
+		BF_MLX5_SET(fc + BF_FTE_LIST + (size_t)i * 8, BF_FD_ID, to);
+	}
 	return status_of(n, BF_MLX5_CMD_SET_FLOW_TABLE_ENTRY, in, sizeof(in));
+}
+
+static uint32_t add_flow(struct rig_node *n, uint32_t table, uint32_t index, const uint8_t *mask, const uint8_t *value,
+			 uint32_t type, uint32_t to)
+{
+	return add_flows(n, table, index, mask, value, type, to, 1);
 }
 
 static void begin(struct raw *x)
@@ -364,6 +372,8 @@ START_TEST(test_refused)
 	n = &x.r.node[1];
 	ck_assert_int_eq(add_flow(n, x.table, 0, all, all, BF_FD_TIR, 0xbad), BF_MLX5_CMD_BAD_RES);
 	ck_assert_int_eq(add_flow(n, x.table, 1, all, all, BF_FD_TABLE, x.table), BF_MLX5_CMD_BAD_PARAM);
+	ck_assert_int_eq(add_flows(n, x.table, 4, all, all, BF_FD_TABLE, make_table(n, 1, 0), 2),
+			 BF_MLX5_CMD_BAD_PARAM);
 	ck_assert_int_eq(add_flow(n, x.table, 2, all, all, BF_FD_TIR, x.tir[0]), 0);
 	ck_assert_int_eq(rig_simple(n, BF_MLX5_CMD_DESTROY_TIR, x.tir[0]), BF_MLX5_CMD_RES_BUSY);
 	ck_assert_int_eq(rig_simple(n, BF_MLX5_CMD_DESTROY_RQ, x.rq[1].qpn), BF_MLX5_CMD_RES_BUSY);
