@@ -189,17 +189,26 @@ int bf_machine_map_uar(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_
 	return 0;
 }
 
-/* RoCEv2 over IPv4: the address mapped into IPv6 (InfiniBand Architecture, annex A17). */
-int bf_machine_address(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t port, uint8_t gid[16], uint8_t mac[6])
+static int port_info(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t port, struct bf_port_info *out)
 {
-	struct bf_port_info info;
-	int rc = check_nic(m, pe, nic);
+	const int rc = check_nic(m, pe, nic);
 
 	if (rc)
 		return rc;
 	if (port >= m->ports)
 		return bf_fail(m->err, -EINVAL, "PE %u, NIC %u: no port %u", pe, nic, port);
-	bf_port_info(bf_mlx5_port(m->pe[pe].nic[nic], port + 1), &info);
+	bf_port_info(bf_mlx5_port(m->pe[pe].nic[nic], port + 1), out);
+	return 0;
+}
+
+/* RoCEv2 over IPv4: the address mapped into IPv6 (InfiniBand Architecture, annex A17). */
+int bf_machine_address(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t port, uint8_t gid[16], uint8_t mac[6])
+{
+	struct bf_port_info info;
+	const int rc = port_info(m, pe, nic, port, &info);
+
+	if (rc)
+		return rc;
 	memset(gid, 0, 10);
 	gid[10] = gid[11] = 0xff;
 	bf_put_be32(gid + 12, info.ipv4);
@@ -210,14 +219,9 @@ int bf_machine_address(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t p
 int bf_machine_port_up(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t port)
 {
 	struct bf_port_info info;
-	int rc = check_nic(m, pe, nic);
+	const int rc = port_info(m, pe, nic, port, &info);
 
-	if (rc)
-		return rc;
-	if (port >= m->ports)
-		return bf_fail(m->err, -EINVAL, "PE %u, NIC %u: no port %u", pe, nic, port);
-	bf_port_info(bf_mlx5_port(m->pe[pe].nic[nic], port + 1), &info);
-	return info.up;
+	return rc ? rc : info.up;
 }
 
 const struct bf_part bf_part_mlx5 = {

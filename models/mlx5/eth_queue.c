@@ -85,12 +85,26 @@ static uint8_t as_queue_pair(const struct bf_mlx5_mail *m, const uint8_t *wq, bo
 	return BF_MLX5_CMD_OK;
 }
 
+/* The queue from such a context. */
+static uint8_t create(struct bf_mlx5_mail *m, uint8_t in[BF_CREATE_QP_LEN], uint32_t cqn, enum bf_mlx5_raw raw)
+{
+	struct bf_mlx5_mail half = *m;
+	uint8_t status;
+
+	BF_MLX5_SET(in + BF_QP_QPC, BF_QPC_CQN_SND, cqn);
+	BF_MLX5_SET(in + BF_QP_QPC, BF_QPC_CQN_RCV, cqn);
+	half.in = in;
+	half.in_len = BF_CREATE_PAS;
+	status = bf_mlx5_qp_create(&half, raw);
+	m->number = half.number;
+	return status;
+}
+
 uint8_t bf_mlx5_cmd_create_sq(struct bf_mlx5_mail *m)
 {
 	const uint8_t *sqc = m->in + BF_ETH_CONTEXT, *wq = sqc + BF_SQC_WQ;
 	const uint32_t cqn = BF_MLX5_GET(sqc, BF_SQC_CQN), tis = BF_MLX5_GET(sqc, BF_SQC_TIS);
 	uint8_t in[BF_CREATE_QP_LEN] = { 0 }, *qpc = in + BF_QP_QPC, status;
-	struct bf_mlx5_mail half = *m;
 
 	if (BF_MLX5_GET(sqc, BF_SQC_TIS_COUNT) != 1 || !bf_mlx5_table_get(&m->dev->eth.tises, tis))
 		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES, "tis_num_0 0x%x of %u: must be one that there is",
@@ -103,13 +117,7 @@ uint8_t bf_mlx5_cmd_create_sq(struct bf_mlx5_mail *m)
 		return status;
 	BF_MLX5_SET(qpc, BF_QPC_UAR_PAGE, BF_MLX5_GET(wq, BF_WQ_UAR_PAGE));
 	BF_MLX5_SET(qpc, BF_QPC_USER_INDEX, BF_MLX5_GET(sqc, BF_SQC_USER_INDEX));
-	BF_MLX5_SET(qpc, BF_QPC_CQN_SND, cqn);
-	BF_MLX5_SET(qpc, BF_QPC_CQN_RCV, cqn);
-	half.in = in;
-	half.in_len = BF_CREATE_PAS;
-	status = bf_mlx5_qp_create(&half, BF_MLX5_RAW_SQ);
-	m->number = half.number;
-	return status;
+	return create(m, in, cqn, BF_MLX5_RAW_SQ);
 }
 
 uint8_t bf_mlx5_cmd_create_rq(struct bf_mlx5_mail *m)
@@ -117,7 +125,6 @@ uint8_t bf_mlx5_cmd_create_rq(struct bf_mlx5_mail *m)
 	const uint8_t *rqc = m->in + BF_ETH_CONTEXT, *wq = rqc + BF_RQC_WQ;
 	const uint32_t cqn = BF_MLX5_GET(rqc, BF_RQC_CQN);
 	uint8_t in[BF_CREATE_QP_LEN] = { 0 }, *qpc = in + BF_QP_QPC, status;
-	struct bf_mlx5_mail half = *m;
 
 	if (BF_MLX5_GET(rqc, BF_RQC_MEMORY) || BF_MLX5_GET(rqc, BF_RQC_SCATTER_FCS))
 		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM, "%s %u: the model has rings of their own, no FCS",
@@ -133,13 +140,7 @@ uint8_t bf_mlx5_cmd_create_rq(struct bf_mlx5_mail *m)
 	if (status)
 		return status;
 	BF_MLX5_SET(qpc, BF_QPC_USER_INDEX, BF_MLX5_GET(rqc, BF_RQC_USER_INDEX));
-	BF_MLX5_SET(qpc, BF_QPC_CQN_SND, cqn);
-	BF_MLX5_SET(qpc, BF_QPC_CQN_RCV, cqn);
-	half.in = in;
-	half.in_len = BF_CREATE_PAS;
-	status = bf_mlx5_qp_create(&half, BF_MLX5_RAW_RQ);
-	m->number = half.number;
-	return status;
+	return create(m, in, cqn, BF_MLX5_RAW_RQ);
 }
 
 static struct bf_mlx5_qp *find(const struct bf_mlx5_mail *m, enum bf_mlx5_raw half)

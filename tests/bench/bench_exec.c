@@ -13,13 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#define MUST(x)                                                                                                        \
-	do {                                                                                                           \
-		if (!(x)) {                                                                                            \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                        \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
+#include "tests/bench/must.h"
 
 struct bench {
 	struct ibv_context *ctx;

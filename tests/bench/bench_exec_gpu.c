@@ -21,14 +21,7 @@
 #include <unistd.h>
 
 #include "tests/bench/limit.h"
-
-#define MUST(x)                                                                                                        \
-	do {                                                                                                           \
-		if (!(x)) {                                                                                            \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                        \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
+#include "tests/bench/must.h"
 
 #define BLOCKS 132u
 #define THREADS 256u

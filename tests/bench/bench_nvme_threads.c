@@ -17,16 +17,9 @@
 #include "drivers/nvme/host.h"
 #include "models/nvme/nvme.h"
 #include "tests/bench/limit.h"
+#include "tests/bench/must.h"
 
 #define BLOCK 4096u
-
-#define MUST(x)                                                                                                        \
-	do {                                                                                                           \
-		if (!(x)) {                                                                                            \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                        \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
 
 struct row {
 	double seconds;

@@ -9,14 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/tools/need.h"
+
 #define N 1000
-#define NEED(good, what)                                                                                               \
-	do {                                                                                                           \
-		if (!(good)) {                                                                                         \
-			printf("FAILED line %d: %s\n", __LINE__, what);                                                \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
 
 #define PTX(arch) ".version 8.0\n.target sm_" arch "\n.address_size 64\n"
 

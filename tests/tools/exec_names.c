@@ -9,13 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEED(good, what)                                                                                               \
-	do {                                                                                                           \
-		if (!(good)) {                                                                                         \
-			printf("FAILED line %d: %s\n", __LINE__, what);                                                \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
+#include "tests/tools/need.h"
 
 enum {
 	INVALID_VALUE = 1,
