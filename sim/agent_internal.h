@@ -49,6 +49,9 @@ struct bf_agent_wait {
 	void *describe_arg;
 };
 
+#define BF_WATCH_PAGES 1024u
+#define BF_WATCH_PAGE 4096u
+
 struct bf_watch_bucket {
 	struct bf_watch *first, *last;
 };
@@ -63,6 +66,8 @@ struct bf_agents {
 	uint32_t count, alive;
 	struct bf_watch_bucket *bucket; /* by line; looked up, never walked, so that addresses decide nothing */
 	uint32_t bucket_bits, watches;
+	/* Watches in pages, by a hash of the page's number: most writes are to pages without. */
+	uint32_t watched[BF_WATCH_PAGES];
 	uintptr_t watch_low,
 	    watch_high;              /* no watch is outside while there are any: most writes are of data, far away */
 	struct bf_stacks stacks;     /* of agents that ended, for the next ones, unless the simulation has others' */

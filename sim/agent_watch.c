@@ -23,6 +23,12 @@ static struct bf_watch_bucket *bucket_of(struct bf_agents *ags, const void *line
 	return &ags->bucket[x >> (64 - ags->bucket_bits)];
 }
 
+/* How many watches there are in a page, and in others of the same hash. */
+static uint32_t *watched_at(struct bf_agents *ags, uintptr_t at)
+{
+	return &ags->watched[(at / BF_WATCH_PAGE * 0x9e3779b97f4a7c15ull) >> 54];
+}
+
 static void append(struct bf_watch_bucket *b, struct bf_watch *w)
 {
 	w->next = NULL;
@@ -93,6 +99,7 @@ void bf_watch_add(struct bf_agent *a, const void *const *lines, uint32_t n)
 		w->agent = a;
 		w->addr = lines[i];
 		append(bucket_of(ags, line_of(w->addr)), w);
+		++*watched_at(ags, line);
 	}
 	wait->n = n;
 	ags->watches += n;
@@ -108,6 +115,7 @@ void bf_watch_remove(struct bf_agent *a)
 		struct bf_watch *w = &wait->watch[i];
 		struct bf_watch_bucket *b = bucket_of(ags, line_of(w->addr));
 
+		--*watched_at(ags, (uintptr_t)w->addr);
 		if (w->prev)
 			w->prev->next = w->next;
 		else
@@ -141,7 +149,7 @@ void bf_agents_line_touched(struct bf_sim *sim, const void *line)
 	struct bf_agents *ags = sim->agents;
 	struct bf_watch_bucket *b;
 
-	if (!ags->watches)
+	if (!*watched_at(ags, (uintptr_t)line))
 		return;
 	line = line_of(line);
 	b = bucket_of(ags, line);
@@ -169,8 +177,13 @@ void bf_agents_touched(struct bf_sim *sim, const void *p, uint64_t len)
 
 	if (!ags->watches || end <= ags->watch_low || at >= ags->watch_high)
 		return;
-	for (; len && at < end; at += BF_LINE)
-		bf_agents_line_touched(sim, (const void *)at);
+	while (len && at < end) {
+		const uintptr_t next = (at | (BF_WATCH_PAGE - 1)) + 1, stop = next < end ? next : end;
+
+		for (; *watched_at(sim->agents, at) && at < stop; at += BF_LINE)
+			bf_agents_line_touched(sim, (const void *)at);
+		at = next;
+	}
 }
 
 const struct bf_agent *bf_agents_waiter(const struct bf_sim *sim, const void *addr)

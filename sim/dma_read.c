@@ -7,22 +7,7 @@
 #include "sim/dma_internal.h"
 #include "sim/pool.h"
 #include "sim/records_io.h"
-
-/* As dma_write.c stores: words that other threads may look at move as such. */
-static void load_words(uint8_t *dst, const uint8_t *src, uint32_t len)
-{
-	if (!(((uintptr_t)src | len) & 7)) {
-		for (uint32_t at = 0; at < len; at += 8)
-			bf_put_le64(dst + at,
-				    __atomic_load_n((const uint64_t *)(const void *)(src + at), __ATOMIC_ACQUIRE));
-	} else if (!(((uintptr_t)src | len) & 3)) {
-		for (uint32_t at = 0; at < len; at += 4)
-			bf_put_le32(dst + at,
-				    __atomic_load_n((const uint32_t *)(const void *)(src + at), __ATOMIC_ACQUIRE));
-	} else {
-		memcpy(dst, src, len);
-	}
-}
+#include "sim/word.h"
 
 static bool reserve_op(struct bf_sim *sim, struct bf_dma_rings *r)
 {
@@ -148,7 +133,7 @@ static int sample(struct bf_dma_port *p, struct bf_dma_op *op)
 		} else if (region->kind == BF_MEM_MMIO)
 			read_registers(region, (uint64_t)((uint8_t *)host - region->bytes), dst, (uint32_t)run);
 		else if (run <= BF_DMA_INLINE_MAX)
-			load_words(dst, host, (uint32_t)run);
+			bf_words_load(dst, host, (uint32_t)run);
 		else
 			memcpy(dst, host, (size_t)run);
 		bf_mem_seen(region, host, (uint64_t)run, p->actor);
@@ -157,39 +142,20 @@ static int sample(struct bf_dma_port *p, struct bf_dma_op *op)
 	return 0;
 }
 
-/*
- * One atomic access to memory, since other threads may be at the same word: the change is made to a copy, again if
- * somebody came between. (Those of 16 bytes are not for words that are shared so.)
- */
+/* One atomic access to memory, since other threads may be at the same word: again if somebody came between. */
 static void modify_word(struct bf_dma_op *op, void *host, struct bf_rec_dma_rmw *rec)
 {
-	uint8_t bytes[16];
-	bool stored = false;
+	uint8_t was[16], now[16];
 
-	while (!stored) {
-		uint64_t old64 = op->len == 8 ? __atomic_load_n((uint64_t *)host, __ATOMIC_ACQUIRE) : 0;
-		uint32_t old32 = op->len == 4 ? __atomic_load_n((uint32_t *)host, __ATOMIC_ACQUIRE) : 0;
-
-		if (op->len == 4)
-			bf_put_le32(bytes, old32);
-		else if (op->len == 8)
-			bf_put_le64(bytes, old64);
-		else
-			memcpy(bytes, host, op->len);
-		memcpy(&rec->before, bytes, op->len < 8 ? op->len : 8);
+	bf_words_load(was, host, op->len);
+	do {
+		memcpy(now, was, op->len);
 		if (op->dst)
-			memcpy(op->dst, bytes, op->len);
-		op->modify(op, bytes);
-		if (op->len == 4)
-			stored = __atomic_compare_exchange_n((uint32_t *)host, &old32, bf_get_le32(bytes), false,
-							     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-		else if (op->len == 8)
-			stored = __atomic_compare_exchange_n((uint64_t *)host, &old64, bf_get_le64(bytes), false,
-							     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-		else
-			memcpy(host, bytes, op->len), stored = true;
-		memcpy(&rec->after, bytes, op->len < 8 ? op->len : 8);
-	}
+			memcpy(op->dst, was, op->len);
+		op->modify(op, now);
+	} while (!bf_word_swap(host, was, now, op->len));
+	memcpy(&rec->before, was, op->len < 8 ? op->len : 8);
+	memcpy(&rec->after, now, op->len < 8 ? op->len : 8);
 }
 
 /* An atomic for those who come through this port: others that use the far memory may come between. */

@@ -6,6 +6,7 @@
 #include "sim/dma_internal.h"
 #include "sim/pool.h"
 #include "sim/records_io.h"
+#include "sim/word.h"
 
 /* A posted write on its way, followed by its bytes in the lane's buffer. */
 struct posted {
@@ -19,27 +20,6 @@ struct posted {
 	uint32_t kept; /* bytes behind this header: the data, or where lent ones are */
 };
 BF_STATIC_ASSERT(sizeof(struct posted) % 8 == 0, "payload alignment");
-
-/*
- * Bytes of memory that other threads may look at (doorbell records, completions) move as atomic words. On x86 and
- * aarch64 these are ordinary loads and stores.
- */
-static void store_words(uint8_t *dst, const uint8_t *src, uint32_t len)
-{
-	uint32_t at = 0;
-
-	if (!(((uintptr_t)dst | len) & 7)) {
-		for (; at + 8 < len; at += 8)
-			__atomic_store_n((uint64_t *)(void *)(dst + at), bf_get_le64(src + at), __ATOMIC_RELAXED);
-		__atomic_store_n((uint64_t *)(void *)(dst + at), bf_get_le64(src + at), __ATOMIC_RELEASE);
-	} else if (!(((uintptr_t)dst | len) & 3)) {
-		for (; at + 4 < len; at += 4)
-			__atomic_store_n((uint32_t *)(void *)(dst + at), bf_get_le32(src + at), __ATOMIC_RELAXED);
-		__atomic_store_n((uint32_t *)(void *)(dst + at), bf_get_le32(src + at), __ATOMIC_RELEASE);
-	} else {
-		memcpy(dst, src, len);
-	}
-}
 
 static struct posted *lane_head(const struct bf_dma_lane *l)
 {
@@ -214,7 +194,7 @@ static void land_run(struct bf_dma_port *p, uint64_t iova, struct bf_region *reg
 	if (BF_UNLIKELY(p->sim->slow & BF_SLOW_CACHE))
 		bf_dma_tell_cache(p, region, host, iova, len, true);
 	if (len <= BF_DMA_INLINE_MAX)
-		store_words(host, bytes, len);
+		bf_words_store(host, bytes, len);
 	else
 		memcpy(host, bytes, len);
 	record_write(p, iova, bf_va(region, host), bytes, len, flags);

@@ -73,7 +73,7 @@ void bf_known_read(struct bf_region *r, const void *p, uint64_t len, uint32_t ac
 		struct bf_rec_unrecorded rec = { .va = bf_va(r, is + first), .len = end - first };
 
 		rec.offset = rec.va - r->va;
-		memcpy(rec.name, r->name, sizeof(rec.name) - 1);
+		strncpy(rec.name, r->name, sizeof(rec.name) - 1);
 		BF_EMIT_MADE(r->space->sim, actor, unrecorded, rec, NULL, 0);
 	}
 	bf_known_wrote(r, is + first, end - first);

@@ -18,6 +18,7 @@
 #define LARGE_PAGE (2ull << 20)
 #define VA_LIMIT (1ull << 56)
 #define GUARDED_REGIONS 1024u
+#define NAME_CHARS 39u /* of a region: what records have room for */
 
 int bf_space_init(struct bf_space *sp, struct bf_sim *sim, const char *name, uint32_t index)
 {
@@ -227,7 +228,7 @@ static void record_region(const struct bf_region *r)
 {
 	struct bf_rec_region rec = { .va = r->va, .size = r->size, .kind = r->kind, .id = r->id };
 
-	memcpy(rec.name, r->name, sizeof(rec.name) - 1);
+	strncpy(rec.name, r->name, sizeof(rec.name) - 1);
 	memcpy(rec.space, r->space->name, sizeof(r->space->name));
 	BF_EMIT_MADE(r->space->sim, 0, region, rec, NULL, 0);
 }
@@ -264,19 +265,29 @@ static int check_opts(struct bf_space *sp, const struct bf_region_opts *opts)
 	return 0;
 }
 
+/* With its name. */
+static size_t region_bytes(const char *name)
+{
+	return sizeof(struct bf_region) + strnlen(name, NAME_CHARS) + 1;
+}
+
 int bf_region_create(struct bf_space *sp, const struct bf_region_opts *opts, struct bf_region **out)
 {
+	const size_t bytes = region_bytes(opts->name);
 	struct bf_region *r;
+	char *name;
 	int rc = check_opts(sp, opts);
 
 	if (rc)
 		return rc;
-	r = bf_pool_take(sp->sim, sizeof(*r));
+	r = bf_pool_take(sp->sim, bytes);
 	if (!r || reserve_slot(sp)) {
-		bf_pool_give(sp->sim, r, sizeof(*r));
+		bf_pool_give(sp->sim, r, bytes);
 		return bf_fail(&sp->sim->error, -ENOMEM, "region '%s': no memory", opts->name);
 	}
+	name = memcpy(r + 1, opts->name, bytes - sizeof(*r) - 1); /* the byte behind it is zero */
 	*r = (struct bf_region){
+		.name = name,
 		.size = (opts->size + BF_PAGE - 1) & ~(uint64_t)(BF_PAGE - 1),
 		.bytes = opts->bytes,
 		.kind = opts->kind,
@@ -286,7 +297,6 @@ int bf_region_create(struct bf_space *sp, const struct bf_region_opts *opts, str
 		.owner = opts->owner,
 		.link = opts->link,
 	};
-	strncpy(r->name, opts->name, sizeof(r->name) - 1);
 	rc = sp->at_host && !opts->va ? 0 : place(sp, opts, r->size, &r->va);
 	if (!rc && !r->bytes && (opts->image ? map_image(r, opts->image) : map_bytes(r)))
 		rc = bf_fail(&sp->sim->error, -ENOMEM, "region '%s': no memory for %llu bytes", r->name,
@@ -300,7 +310,7 @@ int bf_region_create(struct bf_space *sp, const struct bf_region_opts *opts, str
 	if (rc) {
 		bf_known_drop(r);
 		unmap_bytes(r);
-		bf_pool_give(sp->sim, r, sizeof(*r));
+		bf_pool_give(sp->sim, r, bytes);
 		return rc;
 	}
 	*out = r;
@@ -333,7 +343,7 @@ void bf_region_destroy(struct bf_region *r)
 		bf_link_forget(r->link, r);
 	bf_known_drop(r);
 	unmap_bytes(r);
-	bf_pool_give(sp->sim, r, sizeof(*r));
+	bf_pool_give(sp->sim, r, region_bytes(r->name));
 }
 
 void bf_space_describe(const struct bf_space *sp)

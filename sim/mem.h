@@ -107,15 +107,15 @@ struct bf_region {
 	const struct bf_mmio_ops *mmio; /* MMIO only */
 	void *owner;                    /* MMIO: the device; behind a cache: the cache's */
 	struct bf_link *link;           /* MMIO: the link that stores travel; NULL = arrives at once */
-	enum bf_mem_kind kind;
-	uint32_t id;                  /* in order of creation, from 1 */
+	uint32_t id;                    /* in order of creation, from 1 */
+	enum bf_mem_kind kind : 8;
+	bool owns_bytes;
+	bool pooled;                  /* its bytes are the simulation's (sim/pool.h) */
+	bool guarded;                 /* an inaccessible page follows */
 	struct bf_cache *cache;       /* what GPU threads go through; NULL: nothing */
 	const struct bf_far_ops *far; /* MMIO only; NULL: DMA makes loads and stores */
 	uint8_t *known;               /* bf_space_know(): the bytes as records tell them; NULL: nobody asked */
-	bool owns_bytes;
-	bool pooled;  /* its bytes are the simulation's (sim/pool.h) */
-	bool guarded; /* an inaccessible page follows */
-	char name[40];
+	const char *name; /* behind the region itself: a large job has one for each queue pair's doorbell page */
 };
 
 /* Where a region's bytes end, beside it: a device may have a thousand doorbell pages, and who looks for one looks here.

@@ -123,6 +123,10 @@ enum bf_run_end bf_sim_run(struct bf_sim *sim, uint64_t until_ps)
 	runs_here = sim;
 	next = bf_sim_fire_due(sim, until_ps);
 	runs_here = outer;
+	if (sim->stopped && sim->error.code == -EINTR) { /* bf_wild_interrupt() */
+		sim->error.code = 0;
+		return BF_RUN_LIMIT;
+	}
 	/* Whatever a model did without memory is not what the hardware would have done. */
 	if (sim->stopped || sim->error.code == -ENOMEM)
 		return BF_RUN_STOPPED;

@@ -1,5 +1,6 @@
 #include "sim/team.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,11 +40,39 @@ struct crew {
 	bool apart;
 };
 
+/* Where those are that a leader acts for, by their own time. */
+enum followers {
+	COMING,   /* not all of them have come to follow it */
+	TOGETHER, /* they left their last meeting in the event in which the leader did */
+	DUE,      /* they leave it in an event that has yet to fire; the leader has gone on */
+	WENT,     /* they have left it, in another event than the leader */
+	FENCING,  /* the same, and are at the fence in front of the next one */
+	THERE,    /* they wait at the next one */
+};
+
+/* A leader and those whom it acts for. */
+struct act {
+	struct bf_event departs;
+	struct bf_team *team;
+	uint64_t mask, come; /* all, the leader among them; who has come to follow */
+	enum followers state;
+	uint64_t at_ps;          /* when they leave or left their last meeting, or came */
+	uint64_t spent_ps;       /* from there to the one in which the leader sleeps */
+	uint64_t since_ps;       /* since when it does, by its own time */
+	struct bf_agent *leader; /* NULL: has not come */
+	uint32_t meetings;
+	bool fenced;      /* the leader is in a meeting behind a fence */
+	bool slow_stores; /* their stores since their last meeting were made when stores were slow */
+	bool asleep, over;
+};
+
 /* A member is in one meeting or departure at a time, so as many of them as members suffice. */
 struct bf_team {
 	struct bf_sim *sim;
 	uint32_t n, open;
 	struct crew crew;
+	struct act act[2]; /* this one, and the one before, whose followers may yet have to go on */
+	uint32_t acts;
 	struct member member[BF_TEAM_MAX];
 	struct meeting meeting[BF_TEAM_MAX];
 	struct departure departure[BF_TEAM_MAX];
@@ -64,6 +93,8 @@ static void depart(struct bf_event *ev)
 	bf_agents_run(t->sim, first, false);
 }
 
+static void followers_depart(struct bf_event *ev);
+
 int bf_team_create(struct bf_sim *sim, uint32_t n, const char *name, struct bf_team **out)
 {
 	struct bf_team *t;
@@ -81,6 +112,10 @@ int bf_team_create(struct bf_sim *sim, uint32_t n, const char *name, struct bf_t
 		t->departure[i].team = t;
 		bf_event_init(&t->departure[i].ev, depart);
 	}
+	for (uint32_t i = 0; i < 2; i++) {
+		t->act[i].team = t;
+		bf_event_init(&t->act[i].departs, followers_depart);
+	}
 	*out = t;
 	return 0;
 }
@@ -91,6 +126,8 @@ void bf_team_destroy(struct bf_team *t)
 		return;
 	for (uint32_t i = 0; i < t->n; i++)
 		bf_sim_cancel(t->sim, &t->departure[i].ev);
+	for (uint32_t i = 0; i < 2; i++)
+		bf_sim_cancel(t->sim, &t->act[i].departs);
 	free(t);
 }
 
@@ -286,6 +323,217 @@ void bf_team_lead_end(struct bf_team *t, uint32_t index, uint64_t followers_ps)
 		t->member[__builtin_ctzll(left)].mask = 0;
 	if (followers)
 		depart_at(t, followers, followers_ps);
+}
+
+/* ---- one acts for all, in the order of each for itself ---- */
+
+static struct act *act_of(struct bf_team *t)
+{
+	return &t->act[t->acts & 1];
+}
+
+static bool all_follow(const struct act *a)
+{
+	return a->come == (a->mask & (a->mask - 1));
+}
+
+/* The followers go on at `when_ps` in an event that stands in the queue from now on, as that of a meeting would. */
+static void followers_due(struct act *a, uint64_t when_ps)
+{
+	a->state = DUE;
+	a->at_ps = when_ps;
+	bf_sim_at(a->team->sim, &a->departs, when_ps);
+}
+
+/* They leave where they stood, in this event: as far as it is known, they come to where the leader is. */
+static void followers_go(struct act *a)
+{
+	const uint64_t arrive = a->at_ps + a->spent_ps;
+
+	a->state = WENT;
+	a->slow_stores = a->team->sim->slow != 0;
+	if (a->fenced) {
+		a->state = FENCING;
+		bf_sim_at(a->team->sim, &a->departs, arrive);
+	} else if (a->asleep) {
+		a->asleep = false;
+		bf_agent_wake_at(a->leader, arrive > a->since_ps ? arrive : a->since_ps);
+	}
+}
+
+/* Each follower goes on with its own code, in this event, `spent_ps` from now. */
+static struct bf_agent *followers_in_line(struct act *a)
+{
+	struct bf_agent *first = NULL, **end = &first;
+
+	for (uint64_t left = a->come; left; left &= left - 1) {
+		struct member *m = &a->team->member[__builtin_ctzll(left)];
+
+		m->mask = 0;
+		m->agent->charge_ps = a->at_ps + a->spent_ps - a->team->sim->now_ps;
+		*end = m->agent;
+		end = &m->agent->wait->behind;
+	}
+	*end = NULL;
+	a->come = 0;
+	return first;
+}
+
+static void followers_depart(struct bf_event *ev)
+{
+	struct act *a = BF_CONTAINER_OF(ev, struct act, departs);
+
+	if (a->over) {
+		bf_agents_run(a->team->sim, followers_in_line(a), false);
+	} else if (a->state == FENCING) {
+		a->state = THERE;
+		if (a->asleep)
+			bf_agent_wake_at(a->leader, a->team->sim->now_ps);
+		a->asleep = false;
+	} else {
+		followers_go(a);
+	}
+}
+
+void bf_team_act(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask)
+{
+	struct act *a = act_of(t);
+
+	t->member[index].agent = self;
+	a->leader = self;
+	a->mask = mask;
+	a->state = all_follow(a) ? WENT : COMING;
+	a->slow_stores = t->sim->slow != 0;
+	a->meetings = 0;
+	a->over = false;
+}
+
+void bf_team_follow(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask)
+{
+	const uint64_t local = bf_agent_now(self);
+	struct act *a = act_of(t);
+
+	t->member[index].agent = self;
+	t->member[index].mask = mask;
+	if (!a->come || local > a->at_ps)
+		a->at_ps = local;
+	a->come |= 1ull << index;
+	if (a->leader && all_follow(a))
+		followers_go(a);
+	sleep_in_team(t, self);
+}
+
+/* The leader is the first to come to a meeting. */
+static void sleep_until_met(struct act *a)
+{
+	struct member *m = &a->team->member[__builtin_ctzll(a->mask)];
+
+	a->asleep = true;
+	a->since_ps = bf_agent_now(a->leader);
+	m->mask = a->mask;
+	sleep_in_team(a->team, a->leader);
+	m->mask = 0;
+}
+
+/* Who comes last, in the order of events, goes on at once, and the others in an event of their own. True: the leader.
+ */
+static bool comes_last(struct act *a, uint64_t spent_ps)
+{
+	struct bf_agent *self = a->leader;
+	const uint64_t arrive = a->at_ps + spent_ps, local = bf_agent_now(self);
+
+	if (a->state == COMING || a->state == DUE) {
+		a->spent_ps = spent_ps;
+		sleep_until_met(a);
+		return false;
+	}
+	if (arrive > local)
+		bf_agent_charge(self, arrive - local);
+	if (a->state == WENT)
+		return true;
+	bf_agent_sync(self);
+	return false;
+}
+
+/* Each comes in the event in which its fence is over; if not the leader is last, all leave in one behind that. */
+static bool comes_last_fenced(struct act *a, uint64_t spent_ps)
+{
+	struct bf_agent *self = a->leader;
+	const uint64_t arrive = a->at_ps + spent_ps, local = bf_agent_now(self);
+	const uint64_t fence_ps = self->view->cost->fence_cta;
+	const enum followers state = a->state;
+
+	if (state == TOGETHER && arrive > local)
+		bf_agent_charge(self, arrive - local);
+	a->fenced = state == COMING || state == DUE;
+	a->spent_ps = spent_ps + fence_ps;
+	bf_fence(self, BF_SCOPE_CTA);
+	if (a->fenced && a->state != THERE)
+		sleep_until_met(a);
+	else if (a->fenced || (state == TOGETHER && local > arrive) ||
+		 (state == WENT && bf_agent_now(self) >= arrive + fence_ps))
+		return true;
+	else {
+		if (state == WENT)
+			bf_agent_delay(self, arrive + fence_ps - bf_agent_now(self));
+		bf_agent_sync(self);
+	}
+	return false;
+}
+
+bool bf_team_act_meet(struct bf_team *t, uint64_t spent_ps, bool fenced)
+{
+	struct act *a = act_of(t);
+	bool last;
+
+	a->meetings++;
+	if (a->state == TOGETHER && t->sim->now_ps != a->at_ps)
+		a->state = WENT;
+	last = fenced ? comes_last_fenced(a, spent_ps) : comes_last(a, spent_ps);
+	a->fenced = false;
+	if (last) {
+		followers_due(a, bf_agent_now(a->leader));
+		return a->slow_stores;
+	}
+	a->state = TOGETHER;
+	a->at_ps = t->sim->now_ps;
+	last = a->slow_stores;
+	a->slow_stores = t->sim->slow != 0;
+	return last;
+}
+
+void bf_team_act_end(struct bf_team *t, uint64_t spent_ps)
+{
+	struct act *a = act_of(t);
+	const uint64_t now = t->sim->now_ps;
+
+	assert(a->state != COMING);
+	for (uint64_t left = a->mask; left; left &= left - 1)
+		t->member[__builtin_ctzll(left)].met += a->meetings;
+	a->leader = NULL;
+	a->over = true;
+	a->spent_ps = spent_ps;
+	t->acts++;
+	if (a->state == TOGETHER && a->at_ps == now) {
+		struct bf_agents *ags = t->sim->agents;
+		struct bf_agent *behind = ags->line, *last;
+
+		ags->line = followers_in_line(a);
+		for (last = ags->line; last && last->wait->behind; last = last->wait->behind)
+			;
+		if (last)
+			last->wait->behind = behind;
+		else
+			ags->line = behind;
+	} else if (a->state != DUE) {
+		a->at_ps = a->at_ps > now ? a->at_ps : now;
+		bf_sim_at(t->sim, &a->departs, a->at_ps);
+	}
+}
+
+struct bf_agent *bf_team_follower(const struct bf_team *t, uint32_t index)
+{
+	return t->member[index].agent;
 }
 
 uint32_t bf_team_met(const struct bf_team *t, uint32_t index)

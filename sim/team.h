@@ -51,6 +51,24 @@ enum bf_team_led { BF_TEAM_APART, BF_TEAM_LEADS, BF_TEAM_LED };
 enum bf_team_led bf_team_lead(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, bool willing);
 void bf_team_lead_end(struct bf_team *t, uint32_t index, uint64_t followers_ps);
 
+/*
+ * Self: the members of `mask` do the same from here on, but for what their leader, the first, does alone besides. It
+ * does it for all: from bf_team_act() on, at once, wherever the others are. They come to bf_team_follow() and sleep
+ * until bf_team_act_end(). The leader says where all meet, and how much time the others have spent since they met last
+ * (the one that spent most). Whatever others can see happens in the order in which it would if each acted for itself,
+ * given that its followers would only spend time, meet the leader, and access memory that nobody else touches
+ * meanwhile. `fenced`: they meet behind a fence of their block, which the meeting executes. A meeting returns whether
+ * the followers' stores before it are such that views count (those that take the slow path). At the end, before which
+ * they met at least once, the followers go on from their last meeting, `spent_ps` later.
+ */
+void bf_team_act(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask);
+void bf_team_follow(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask);
+bool bf_team_act_meet(struct bf_team *t, uint64_t spent_ps, bool fenced);
+void bf_team_act_end(struct bf_team *t, uint64_t spent_ps);
+
+/* Of a team in which somebody acts for the others: member `index`, which sleeps. */
+struct bf_agent *bf_team_follower(const struct bf_team *t, uint32_t index);
+
 /* How many meetings member `index` has been through. */
 uint32_t bf_team_met(const struct bf_team *t, uint32_t index);
 

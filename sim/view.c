@@ -12,38 +12,10 @@
 #include "sim/records_agent.h"
 #include "sim/view_internal.h"
 #include "sim/where_internal.h"
+#include "sim/wild.h"
 
 #define THREAD_STORES 64 /* a thread's buffer; x86 cores have 42 to 114 entries, the size matters little */
 #define ALL_STORES 16384 /* a simulation's: what thousands of threads store at once does not all wait */
-
-/* Nothing lies there; a page behind each region tells who ran over its end. */
-static void stop_outside(struct bf_agent *a, const void *p, uint32_t len)
-{
-	const struct bf_region *r = a->view->space ? bf_space_overrun(a->view->space, p) : NULL;
-
-	if (r)
-		bf_fail(&a->sim->error, -EFAULT,
-			"agent '%s': access to %u bytes, %llu behind the end of %s (%llu bytes)", a->name, len,
-			(unsigned long long)((const uint8_t *)p - (r->bytes + r->size)), r->name,
-			(unsigned long long)r->size);
-	else
-		bf_fail(&a->sim->error, -EFAULT, "agent '%s': access to %u bytes that lie in no region of space '%s'",
-			a->name, len, a->view->space ? a->view->space->name : "");
-}
-
-/* What a real processor answers with a fault: the run stops and says whose store or load it was. */
-static BF_NOINLINE void stop_at(struct bf_agent *a, const struct bf_region *r, const void *p, uint32_t len, bool mmio)
-{
-	if (r)
-		bf_fail(&a->sim->error, -EFAULT, "agent '%s': %u bytes at %s+0x%llx %s", a->name, len, r->name,
-			(unsigned long long)(bf_va(r, p) - r->va),
-			(r->kind == BF_MEM_MMIO) == mmio ? "run past its end"
-			: mmio                           ? "are memory, not device registers"
-							 : "are device registers, not memory");
-	else
-		stop_outside(a, p, len);
-	bf_sim_stop(a->sim);
-}
 
 static struct bf_region *region_at(const struct bf_agent *a, const void *p)
 {
@@ -55,7 +27,7 @@ static bool may_access(struct bf_agent *a, const struct bf_region *r, const void
 {
 	if (BF_LIKELY(r && (r->kind == BF_MEM_MMIO) == mmio && len <= r->size - (bf_va(r, p) - r->va)))
 		return true;
-	stop_at(a, r, p, len, mmio);
+	bf_wild_access(a, r, p, len, mmio);
 	return false;
 }
 
@@ -325,6 +297,11 @@ void bf_store_slow(struct bf_agent *a, void *p, const void *data, uint32_t len, 
 	}
 }
 
+void bf_view_stored(struct bf_agent *a, uint64_t n)
+{
+	bf_view_full(a->view)->seq += n;
+}
+
 /* What this thread's buffers hold of `p` from buffer `b` up, over what `out` has of memory. */
 static void overlay_from(const struct bf_buffer *b, const uint8_t *p, uint32_t len, uint8_t *out)
 {
@@ -484,6 +461,8 @@ static BF_ALWAYS_INLINE void fence(struct bf_agent *a, bool sc, enum bf_scope sc
 		bf_memory_write_back(v, BF_CAUSE_FENCE);
 	if (scope == BF_SCOPE_SYS || !v->thread.above)
 		bf_wc_evict(v, BF_WC_FENCE);
+	if (BF_UNLIKELY(a->sim->shared)) /* for them, no load behind it passes a store before it */
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	drop_stale(v, scope);
 	BF_WHERE(a);
 	BF_EMIT(a->sim, a->actor, fence, .pushed = pushed, .scope = scope);
@@ -520,23 +499,31 @@ static uint64_t combine(enum bf_atomic_op op, uint64_t old, uint64_t operand, ui
 
 #define ATOMIC_MAX 16u
 
-/* The read-modify-write where its scope has its point of coherence; nothing comes between since nobody else runs. */
+/*
+ * The read-modify-write where its scope has its point of coherence. No agent comes between, since nobody else runs; at
+ * memory that threads outside of the simulation share, the word is changed again if one of them did.
+ */
 static BF_ALWAYS_INLINE void modify(struct bf_agent *a, void *p, uint32_t len, bf_atomic_fn *fn, void *arg, void *old,
 				    void *now, enum bf_level level)
 {
 	struct bf_view_full *v = bf_view_full(a->view);
 	const bool sc = v->pub.ordering == BF_ORDER_SC;
 	const bool through = v->on_gpu && level == BF_LEVEL_MEMORY;
-	const enum bf_path path = !v->on_gpu ? BF_PATH_OUTSIDE : through ? BF_PATH_THROUGH : BF_PATH_CACHED;
+	enum bf_path path = !v->on_gpu ? BF_PATH_OUTSIDE : through ? BF_PATH_THROUGH : BF_PATH_CACHED;
 	struct bf_region *r = sc ? NULL : bf_view_region(a, p, len, false);
+	struct bf_buffer *b = sc || !r ? NULL : buffer_at(v, r, level);
+	const bool meets_threads = a->sim->shared && !b && !(a->sim->slow & BF_SLOW_CACHE);
 
 	if (!sc && !r)
 		return;
 	bf_memory_load(a, p, old, len, through);
-	if (!sc)
-		overlay_from(buffer_at(v, r, level), p, len, old);
-	if (!fn(arg, old, now))
-		return;
+	overlay_from(b, p, len, old);
+	do
+		if (!fn(arg, old, now))
+			return;
+	while (BF_UNLIKELY(meets_threads) && !bf_word_swap(p, old, now, len));
+	if (BF_UNLIKELY(meets_threads))
+		path = BF_PATH_THERE;
 	if (!sc)
 		store_at(a, r, p, now, len, level, path, BF_CAUSE_ATOMIC);
 	else if (memcmp(now, old, len) != 0)

@@ -118,6 +118,9 @@ static BF_ALWAYS_INLINE void bf_store(struct bf_agent *a, void *p, const void *d
 	memcpy(p, data, len);
 }
 
+/* `n` weak stores of agent `a` were made in another form: they count, where its stores do. */
+void bf_view_stored(struct bf_agent *a, uint64_t n);
+
 /* Self: loads `len` bytes (1..64, within one line). Non-weak loads sync first: they poll. */
 static BF_ALWAYS_INLINE void bf_load(struct bf_agent *a, const void *p, void *data, uint32_t len, enum bf_sem sem,
 				     enum bf_scope scope)
@@ -156,7 +159,8 @@ uint64_t bf_atomic(struct bf_agent *a, void *p, uint32_t len, enum bf_atomic_op 
 
 /*
  * Self: the same for an operation of the caller's own on 1..16 bytes, which gets the old value and says in `now` what
- * is to be there, or returns false: nothing. `old` gets the old value. Its record has it as an exchange for the first 8
+ * is to be there, or returns false: nothing; again, if a thread of the process outside of the simulation came between.
+ * `old` gets the old value. Its record has it as an exchange for the first 8
  * bytes of `now`.
  */
 typedef bool bf_atomic_fn(void *arg, const void *old, void *now);

@@ -13,6 +13,7 @@
 #include "sim/agent_internal.h"
 #include "sim/mem.h"
 #include "sim/view.h"
+#include "sim/word.h"
 
 enum bf_level { BF_LEVEL_THREAD, BF_LEVEL_CTA, BF_LEVEL_GPU, BF_LEVEL_MEMORY };
 
@@ -27,8 +28,11 @@ enum bf_view_cause {
 	BF_CAUSE_MERGED,
 };
 
-/* How an access gets past the cache of its region: it is not the GPU's, it is, or it is and passes the cache by. */
-enum bf_path { BF_PATH_OUTSIDE, BF_PATH_CACHED, BF_PATH_THROUGH };
+/*
+ * How an access gets past the cache of its region: it is not the GPU's, it is, or it is and passes the cache by. THERE:
+ * a store whose bytes are in memory already.
+ */
+enum bf_path { BF_PATH_OUTSIDE, BF_PATH_CACHED, BF_PATH_THROUGH, BF_PATH_THERE };
 
 /* One store on its way. Lies in exactly one buffer. */
 struct bf_buffered {
@@ -186,8 +190,8 @@ static inline void bf_memory_store(struct bf_region *r, void *p, const void *dat
 {
 	if (BF_UNLIKELY(r && r->cache))
 		bf_memory_store_cached(r, p, data, len, path, actor);
-	else
-		memcpy(p, data, len);
+	else if (path != BF_PATH_THERE)
+		bf_whole_store(p, data, len);
 }
 enum bf_path bf_path_of(const struct bf_view_full *v, enum bf_sem sem, enum bf_scope scope);
 /* A fence or release of system scope of a GPU thread: what its caches hold goes to memory. */

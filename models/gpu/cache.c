@@ -478,7 +478,7 @@ static void note_late(struct bf_gpu *gpu, const struct bf_gpu_copy *c, uint64_t 
 				   .by = c->dirty_by,
 				   .reader = reader,
 				   .count = 1 };
-	memcpy(l->buffer, c->bo->region->name, sizeof(l->buffer) - 1);
+	strncpy(l->buffer, c->bo->region->name, sizeof(l->buffer) - 1);
 }
 
 static void sampled(struct bf_cache *cache, struct bf_region *r, uint64_t offset, uint64_t len,

@@ -251,9 +251,9 @@ void bf_gpu_check_stray(struct bf_gpu_bo *bo, uint64_t offset, uint64_t len, con
 			continue;
 		r.paddr = gpu->aperture->va + w->start + (by->iova - w->iova);
 		r.va = owned ? bo->region->va + offset : 0;
-		memcpy(r.meant, w->meant->region->name, sizeof(r.meant) - 1);
+		strncpy(r.meant, w->meant->region->name, sizeof(r.meant) - 1);
 		if (owned)
-			memcpy(r.owner, bo->region->name, sizeof(r.owner) - 1);
+			strncpy(r.owner, bo->region->name, sizeof(r.owner) - 1);
 		note_stray(gpu, w, bo, &r);
 		if (bf_probe(gpu->sim, BF_CLASS_FAULT))
 			BF_EMIT_MADE(gpu->sim, gpu->actor, gpu_stray_write, r, NULL, 0);

@@ -28,7 +28,7 @@ static void record(const struct bf_gpu_bo *bo, enum bf_gpu_bo_event what)
 
 	if (!bf_probe(gpu->sim, BF_CLASS_META))
 		return;
-	memcpy(r.name, bo->region->name, sizeof(r.name) - 1);
+	strncpy(r.name, bo->region->name, sizeof(r.name) - 1);
 	BF_EMIT_MADE(gpu->sim, gpu->actor, gpu_bo, r, NULL, 0);
 }
 

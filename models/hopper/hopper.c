@@ -194,24 +194,44 @@ static int equip(struct bf_hopper_sm *sm)
 	return rc ? bf_fail(&gpu->sim->error, rc, "out of memory") : 0;
 }
 
-/* The lowest gap between the windows of the SM's blocks; UINT32_MAX: there is none. */
-static uint32_t find_window(const struct bf_hopper_sm *sm, uint32_t bytes)
+/* The lowest gap between the windows of the SM's blocks; UINT32_MAX: there is none. `link` is its place among them. */
+static uint32_t find_window(struct bf_hopper_sm *sm, uint32_t bytes, struct bf_hopper_cta ***link)
 {
 	uint32_t base = SYSTEM_BYTES;
-	bool moved = true;
 
-	while (moved) {
-		moved = false;
-		for (const struct bf_hopper_cta *c = sm->gpu->ctas; c; c = c->next) {
-			const uint32_t end = c->base + c->bytes;
-
-			if (c->sm != sm || end + SYSTEM_BYTES <= base || base + bytes + SYSTEM_BYTES <= c->base)
-				continue;
-			base = ((end + GRAIN - 1) & ~(GRAIN - 1)) + SYSTEM_BYTES;
-			moved = true;
-		}
+	*link = &sm->ctas;
+	for (struct bf_hopper_cta *c = sm->ctas; c && base + bytes + SYSTEM_BYTES > c->base; c = c->above) {
+		base = ((c->base + c->bytes + GRAIN - 1) & ~(GRAIN - 1)) + SYSTEM_BYTES;
+		*link = &c->above;
 	}
 	return base + bytes <= sm->gpu->profile.shared_bytes ? base : UINT32_MAX;
+}
+
+/* Among the GPU's blocks and, at `link`, among those of its SM. */
+static void enter(struct bf_hopper_cta *cta, struct bf_hopper_cta **link)
+{
+	struct bf_hopper *gpu = cta->sm->gpu;
+
+	cta->next = gpu->ctas;
+	cta->link = &gpu->ctas;
+	if (cta->next)
+		cta->next->link = &cta->next;
+	gpu->ctas = cta;
+	cta->above = *link;
+	cta->above_link = link;
+	if (cta->above)
+		cta->above->above_link = &cta->above;
+	*link = cta;
+}
+
+static void leave(struct bf_hopper_cta *cta)
+{
+	*cta->link = cta->next;
+	if (cta->next)
+		cta->next->link = cta->link;
+	*cta->above_link = cta->above;
+	if (cta->above)
+		cta->above->above_link = cta->above_link;
 }
 
 static uint32_t find_slots(const struct bf_hopper_sm *sm, uint32_t warps)
@@ -241,13 +261,13 @@ static int place(struct bf_hopper_sm *sm, const struct bf_hopper_launch *l, stru
 		 uint32_t rank)
 {
 	struct bf_hopper *gpu = sm->gpu;
-	struct bf_hopper_cta *cta;
+	struct bf_hopper_cta *cta, **link;
 	uint32_t base, first;
 	int rc = equip(sm);
 
 	if (rc)
 		return rc;
-	base = find_window(sm, l->shared_bytes);
+	base = find_window(sm, l->shared_bytes, &link);
 	first = find_slots(sm, l->warps);
 	if (base == UINT32_MAX || first == UINT32_MAX)
 		return bf_fail(&gpu->sim->error, -ENOSPC, "%s.sm%" PRIu32 " has no %s for another block", gpu->name,
@@ -263,8 +283,7 @@ static int place(struct bf_hopper_sm *sm, const struct bf_hopper_launch *l, stru
 	cta->first_warp = first;
 	cta->warps = l->warps;
 	cta->number = gpu->launched++;
-	cta->next = gpu->ctas;
-	gpu->ctas = cta;
+	enter(cta, link);
 	if (gpu->bulk)
 		bf_bulk_adopt(gpu->bulk, cta);
 	sm->warps |= slot_mask(cta);
@@ -310,11 +329,7 @@ void bf_hopper_cluster_put(struct bf_hopper_cluster *cluster)
 
 void bf_hopper_exit(struct bf_hopper_cta *cta)
 {
-	struct bf_hopper_cta **link = &cta->sm->gpu->ctas;
-
-	while (*link != cta)
-		link = &(*link)->next;
-	*link = cta->next;
+	leave(cta);
 	record_cta(cta, 1);
 	if (cta->sm->gpu->bulk)
 		bf_bulk_leave(cta->sm->gpu->bulk, cta);

@@ -10,9 +10,10 @@ struct bf_hopper_sm {
 	struct bf_hopper *gpu;
 	struct bf_sync_unit *unit; /* NULL until a block is placed here */
 	uint8_t *shared;
-	uint64_t warps;   /* slots in use */
-	uint64_t send_ps; /* when its port to the cluster network is free */
-	uint64_t recv_ps; /* when it can take the next remote request */
+	struct bf_hopper_cta *ctas; /* its blocks, in order of their windows */
+	uint64_t warps;             /* slots in use */
+	uint64_t send_ps;           /* when its port to the cluster network is free */
+	uint64_t recv_ps;           /* when it can take the next remote request */
 	uint32_t id;
 	uint32_t actor;
 };
@@ -20,7 +21,8 @@ struct bf_hopper_sm {
 struct bf_hopper_cta {
 	struct bf_hopper_sm *sm;
 	struct bf_hopper_cluster *cluster;
-	struct bf_hopper_cta *next; /* of the GPU's */
+	struct bf_hopper_cta *next, **link;        /* of the GPU's */
+	struct bf_hopper_cta *above, **above_link; /* of its SM's */
 	uint32_t rank;
 	uint32_t base, bytes;
 	uint32_t first_warp, warps;

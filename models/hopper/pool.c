@@ -156,8 +156,13 @@ static uint64_t step(const struct bf_sync_unit *u, const struct bf_sync_instr *i
 	return u->t.wake_scan + (in->next_waiter ? 0 : u->t.wake_again);
 }
 
+/* On the wall clock this may come late, by many rounds: each round ends where it began. */
 static void look_on(struct bf_sync_unit *u)
 {
+	const uint64_t round = u->parked * u->t.wake_scan + u->t.wake_again;
+
+	if (u->look_ps + round < u->sim->now_ps)
+		u->look_ps += (u->sim->now_ps - u->look_ps) / round * round;
 	while (u->look_ps + step(u, u->look) <= u->sim->now_ps) {
 		u->look_ps += step(u, u->look);
 		u->look = behind(u, u->look);

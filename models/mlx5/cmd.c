@@ -242,6 +242,27 @@ uint8_t bf_mlx5_refuse(struct bf_mlx5 *dev, uint8_t status, const char *fmt, ...
 	return status;
 }
 
+/* What a status says where the command said no more. Without any word are those by which drivers try what there is. */
+static void say_status(struct bf_mlx5 *dev, uint8_t status, uint32_t number)
+{
+	switch (status) {
+	case BF_MLX5_CMD_BAD_RES:
+		bf_mlx5_refuse(dev, status, "0x%x: there is no such object of this command", number);
+		break;
+	case BF_MLX5_CMD_RES_BUSY:
+		bf_mlx5_refuse(dev, status, "0x%x: others still use it; they must be destroyed first", number);
+		break;
+	case BF_MLX5_CMD_LIM:
+		bf_mlx5_refuse(dev, status, "all numbers of such objects are given out");
+		break;
+	case BF_MLX5_CMD_NO_RES:
+		bf_mlx5_refuse(dev, status, "no memory or room for another one");
+		break;
+	default:
+		break;
+	}
+}
+
 int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, size_t out_len)
 {
 	struct bf_mlx5_mail m = { .dev = dev, .in = in, .out = out, .in_len = in_len, .out_len = out_len };
@@ -257,6 +278,8 @@ int bf_mlx5_cmd(struct bf_mlx5 *dev, const void *in, size_t in_len, void *out, s
 	memset(out, 0, out_len);
 	dev->refusal[0] = '\0';
 	status = execute(&m, c);
+	if (status && !dev->refusal[0])
+		say_status(dev, status, m.number);
 	if (status)
 		memset(out, 0, out_len);
 	else if (c->out_min == MAIL_MIN)

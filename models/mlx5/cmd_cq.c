@@ -206,20 +206,28 @@ static uint8_t resize(struct bf_mlx5_cq *cq, const struct bf_mlx5_mail *m, const
 
 	if (!(BF_MLX5_GET(m->in, BF_MODIFY_CQ_SELECT) & BF_MODIFY_CQ_LOG_SIZE) || log_size > LOG_SIZE_MAX ||
 	    cqe_sz > CQE_128_PAD || cq->collapsed)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(
+		    m->dev, BF_MLX5_CMD_BAD_PARAM,
+		    "log_cq_size %u, cqe_sz %u%s: must be selected, %u at most and %u at most, of a CQ that "
+		    "is not collapsed",
+		    log_size, cqe_sz, cq->collapsed ? ", collapsed" : "", LOG_SIZE_MAX, CQE_128_PAD);
 	if (cq->error)
-		return BF_MLX5_CMD_BAD_RES_STATE;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES_STATE, "CQ 0x%x is in error: it cannot be resized",
+				      cq->cqn);
 	if (cq->extra && cq->extra->session) { /* the new one may be of another kind */
 		bf_mlx5_session_flush(cq);
 		if (cqe_sz == CQE_128_PAD || log_size < LOG_BLOCK_MIN)
-			return BF_MLX5_CMD_BAD_PARAM;
+			return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
+					      "cqe_sz %u, log_cq_size %u: with compression no padding, and %u at least",
+					      cqe_sz, log_size, LOG_BLOCK_MIN);
 	}
 	status = ring(m, &to, cqc, (uint64_t)cqe_size << log_size);
 	if (status)
 		return status;
 	if (!bf_mlx5_cq_end_ring(cq)) {
 		bf_mlx5_buf_hold(cq->dev, &to, 0);
-		return BF_MLX5_CMD_BAD_RES_STATE;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES_STATE,
+				      "CQ 0x%x has no room for the completion that ends its old ring", cq->cqn);
 	}
 	bf_mlx5_buf_hold(cq->dev, &to, 1);
 	bf_mlx5_buf_hold(cq->dev, &cq->buf, UINT32_MAX);
@@ -252,7 +260,9 @@ uint8_t bf_mlx5_cmd_modify_cq(struct bf_mlx5_mail *m)
 	if (op_mod == BF_MODIFY_CQ_RESIZE)
 		return resize(cq, m, cqc);
 	if (op_mod || select & ~(BF_MODIFY_CQ_PERIOD | BF_MODIFY_CQ_COUNT))
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "op_mod %u, field_select 0x%x: only period and count (0x%x) can be changed",
+				      op_mod, select, BF_MODIFY_CQ_PERIOD | BF_MODIFY_CQ_COUNT);
 	return change_moderation(cq, select, cqc);
 }
 

@@ -1,4 +1,6 @@
 /* The state machine of queue pairs: what each modify command needs, takes and leads to. */
+#include <inttypes.h>
+
 #include "models/mlx5/device_internal.h"
 
 #define PM_STATE_MIGRATED 3u
@@ -69,7 +71,7 @@ static uint8_t rst_to_init(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *
 	(void)optional;
 	/* Said here, as Linux does, or at creation, as DEVX programs do (rdma-core tests/mlx5_base.py). */
 	if (set_port(qp, kept, port ? port : 1))
-		return BF_MLX5_CMD_BAD_PARAM;
+		return BF_MLX5_CMD_BAD_PARAM; /* said */
 	if (BF_MLX5_GET(qpc, BF_QPC_PM_STATE) != PM_STATE_MIGRATED &&
 	    BF_MLX5_GET(kept, BF_QPC_PM_STATE) != PM_STATE_MIGRATED)
 		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM, "pm_state %u: must be MIGRATED, %u",
@@ -86,7 +88,7 @@ static uint8_t rst_to_init(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *
 static uint8_t init_to_init(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *qpc, uint32_t optional)
 {
 	if (optional & OPTPAR_PRI_PORT && set_port(qp, kept, BF_MLX5_GET(qpc + BF_QPC_PATH, BF_PATH_PORT)))
-		return BF_MLX5_CMD_BAD_PARAM;
+		return BF_MLX5_CMD_BAD_PARAM; /* said */
 	take_access(qp, qpc, optional);
 	take_pkey(kept, qpc, optional);
 	return BF_MLX5_CMD_OK;
@@ -124,6 +126,25 @@ static void set_peer(const struct bf_mlx5_port *from, const uint8_t *path, struc
 	bf_mlx5_peer_mac(from, opts->dst_ipv4, opts->dst_mac);
 }
 
+static uint64_t mac_of(const uint8_t mac[6])
+{
+	return (uint64_t)bf_get_be16(mac) << 32 | bf_get_be32(mac + 2);
+}
+
+/* The modelled network looks at addresses alone, where a real one would not bring the frames there. */
+static void compare_mac(const struct bf_mlx5_qp *qp, const struct bf_roce_path_opts *opts)
+{
+	const struct bf_port *to = bf_fabric_find(qp->dev->fabric, opts->dst_ipv4);
+	struct bf_port_info info;
+
+	if (!to)
+		return;
+	bf_port_info(to, &info);
+	if (memcmp(info.mac, opts->dst_mac, sizeof(info.mac)) != 0)
+		BF_EMIT(qp->dev->sim, qp->rdma.actor, path_mac, .mac = mac_of(opts->dst_mac),
+			.theirs = mac_of(info.mac), .qpn = qp->rdma.qpn, .remote_ipv4 = opts->dst_ipv4);
+}
+
 /*
  * The address path. A source port of 0 leaves the choice to the device; it takes one from the range that annex A17
  * names.
@@ -154,6 +175,8 @@ static uint8_t set_path(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *pat
 	opts.src_ipv4 = qp->port->ipv4;
 	memcpy(opts.src_mac, qp->port->mac, sizeof(opts.src_mac));
 	qp->rdma.remote_ipv4 = opts.dst_ipv4;
+	if (bf_probe(qp->dev->sim, BF_CLASS_QUEUE))
+		compare_mac(qp, &opts);
 	bf_roce_path_init(&qp->rdma.path, &opts);
 	return BF_MLX5_CMD_OK;
 }
@@ -170,7 +193,7 @@ static uint8_t init_to_rtr(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *
 				      LOG_MSG_MAX);
 	/* DC initiators and datagrams get their address from each WQE. */
 	if (!qp->dci && qp->rdma.service != BF_RDMA_UD && set_path(qp, kept, qpc + BF_QPC_PATH))
-		return BF_MLX5_CMD_BAD_PARAM;
+		return BF_MLX5_CMD_BAD_PARAM; /* said */
 	qp->rdma.mtu_shift = (uint8_t)(7 + mtu);
 	qp->rdma.log_msg_max = (uint8_t)msg;
 	qp->rdma.remote_qpn = BF_MLX5_GET(qpc, BF_QPC_REMOTE_QPN);
@@ -241,7 +264,7 @@ static uint8_t sqd_to_rts(struct bf_mlx5_qp *qp, uint8_t *kept, const uint8_t *q
 	bool has_path = !qp->dci && qp->rdma.service != BF_RDMA_UD;
 
 	if (optional & OPTPAR_PRIMARY_PATH && has_path && set_path(qp, kept, qpc + BF_QPC_PATH))
-		return BF_MLX5_CMD_BAD_PARAM;
+		return BF_MLX5_CMD_BAD_PARAM; /* said */
 	if (optional & OPTPAR_RRA_MAX) {
 		qp->rdma.max_answers = (uint16_t)(1u << BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
 		BF_MLX5_SET(kept, BF_QPC_LOG_RRA_MAX, BF_MLX5_GET(qpc, BF_QPC_LOG_RRA_MAX));
@@ -256,7 +279,8 @@ static uint8_t change_source_port(struct bf_mlx5_qp *qp, uint32_t udp_port)
 	uint8_t kept[BF_QPC_LEN], path[BF_PATH_LEN];
 
 	if (qp->dci || qp->rdma.service == BF_RDMA_UD)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "udp_sport %u: DC initiators and datagrams have no path to change", udp_port);
 	bf_mlx5_unpack(qp->context, kept, sizeof(kept));
 	memcpy(path, kept + BF_QPC_PATH, sizeof(path));
 	BF_MLX5_SET(path, BF_PATH_UDP_SPORT, udp_port);
@@ -266,9 +290,11 @@ static uint8_t change_source_port(struct bf_mlx5_qp *qp, uint32_t udp_port)
 static uint8_t reset_stream(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m)
 {
 	if (!BF_MLX5_GET(m->in, BF_MODIFY_QP_EXT) || !qp->dci)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "a stream to reset: needs qpc_ext, of a DC initiator");
 	if (m->in_len < BF_MODIFY_QP_EXT_STREAM_END)
-		return BF_MLX5_CMD_BAD_INP_LEN;
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_INP_LEN, "a mailbox of %zu bytes: qpc_ext ends at %u",
+				      m->in_len, (unsigned)BF_MODIFY_QP_EXT_STREAM_END);
 	return bf_mlx5_dci_stream_reset(qp, BF_MLX5_GET(m->in, BF_MODIFY_QP_EXT_STREAM));
 }
 
@@ -281,7 +307,9 @@ static uint8_t take_more(struct bf_mlx5_qp *qp, const struct bf_mlx5_mail *m)
 	if (m->in_len >= BF_MODIFY_QP_EXT_MASK + sizeof(mask))
 		mask = bf_get_be64(m->in + BF_MODIFY_QP_EXT_MASK);
 	if (mask & ~(BF_MODIFY_QP_EXT_MASK_STREAM | BF_MODIFY_QP_EXT_MASK_UDP_SPORT))
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "opt_param_mask_95_32 0x%" PRIx64 ": must be within 0x%" PRIx64, mask,
+				      (uint64_t)(BF_MODIFY_QP_EXT_MASK_STREAM | BF_MODIFY_QP_EXT_MASK_UDP_SPORT));
 	if (mask & BF_MODIFY_QP_EXT_MASK_UDP_SPORT)
 		status = change_source_port(qp, BF_MLX5_GET(m->in + BF_QP_QPC + BF_QPC_PATH, BF_PATH_UDP_SPORT));
 	if (!status && mask & BF_MODIFY_QP_EXT_MASK_STREAM)

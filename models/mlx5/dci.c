@@ -24,7 +24,10 @@ int bf_mlx5_dci_create(struct bf_mlx5_qp *qp, const uint8_t *qpc)
 	struct bf_mlx5_dci *d;
 
 	if (!p->dct_contexts || streams > p->log_dci_streams || errored > p->log_dci_streams)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "log_num_dci_stream_channels %u, log_num_dci_errored_streams %u: %s %u", streams,
+				      errored, p->dct_contexts ? "must be at most" : "this device has no DC, up to",
+				      p->log_dci_streams);
 	d = bf_pool_take(qp->dev->sim, sizeof(*d));
 	if (!d)
 		return BF_MLX5_CMD_NO_RES;
@@ -447,11 +450,13 @@ uint8_t bf_mlx5_dci_stream_reset(struct bf_mlx5_qp *qp, uint32_t stream)
 	struct bf_mlx5_qp *s;
 
 	if (!qp->dci->stream_count)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM, "stream %u: QP 0x%x was made without streams",
+				      stream, qp->rdma.qpn);
 	stream &= qp->dci->stream_count - 1;
 	s = qp->dci->streams[stream];
 	if (!s || s->rdma.state != BF_MLX5_QPS_ERR || s->rdma.head != s->rdma.decoded)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(qp->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "stream %u: must be in error, with all that it was given flushed", stream);
 	bf_mlx5_qp_reset(s);
 	s->rdma.state = qp->rdma.state;
 	qp->dci->errored--;

@@ -108,8 +108,8 @@ static void refuse(struct bf_mlx5_dct *dct, const struct bf_packet *pkt, uint32_
 
 static bool is_quiet(const struct bf_mlx5_qp *qp)
 {
-	return !qp->rdma.inflight && !qp->rdma.txq && !qp->rdma.hold &&
-	       qp->rdma.answers_head == qp->rdma.answers_tail && !qp->rdma.rx_op;
+	return !qp->rdma.inflight && !qp->rdma.txq && !qp->rdma.hold && !bf_rdma_answers_pending(&qp->rdma) &&
+	       !qp->rdma.rx_op;
 }
 
 static uint32_t expected_psn(const struct bf_mlx5_dc_context *c)
@@ -468,7 +468,7 @@ uint8_t bf_mlx5_cmd_drain_dct(struct bf_mlx5_mail *m)
 	if (!dct)
 		return BF_MLX5_CMD_BAD_RES;
 	if (dct->state != BF_DCTC_STATE_ACTIVE)
-		return BF_MLX5_CMD_BAD_RES_STATE;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES_STATE, "DCT 0x%x is drained already", dct->dctn);
 	dct->state = BF_DCTC_STATE_DRAINING;
 	dct->drain_ps = dct->dev->sim->now_ps;
 	record_state(dct, dct->state);
@@ -502,7 +502,9 @@ uint8_t bf_mlx5_cmd_destroy_dct(struct bf_mlx5_mail *m)
 	settle(dct);
 	/* Linux drains first and waits for the event that says so (drivers/infiniband/hw/mlx5/qpc.c). */
 	if (dct->state != BF_DCTC_STATE_DRAINED)
-		return BF_MLX5_CMD_BAD_RES_STATE;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES_STATE,
+				      "DCT 0x%x is not drained: DRAIN_DCT goes first, and its event says when",
+				      dct->dctn);
 	record_state(dct, STATE_DESTROYED);
 	pd = bf_mlx5_table_get(&m->dev->pds, dct->pd);
 	pd->users--;

@@ -6,6 +6,7 @@
  */
 #include "models/mlx5/device_internal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* EQC.status (mlx5_ifc.h MLX5_EQC_STATUS_*). */
@@ -225,7 +226,9 @@ static uint8_t eq_ring(struct bf_mlx5_eq *eq, const struct bf_mlx5_mail *m, cons
 	uint8_t status;
 
 	if (pages > (m->in_len - BF_CREATE_EQ_PAS) / 8)
-		return BF_MLX5_CMD_BAD_INP_LEN;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_INP_LEN,
+				      "a ring of %" PRIu64 " pages of 2^%u bytes: the mailbox has addresses of %zu",
+				      pages, log_page, (m->in_len - BF_CREATE_EQ_PAS) / 8);
 	status = bf_mlx5_umem_make(m->dev, m->in + BF_CREATE_EQ_PAS, (uint32_t)pages, log_page, 0, &eq->pages);
 	return status ? status : bf_mlx5_buf_in(&eq->buf, eq->pages, 0, bytes);
 }
@@ -254,9 +257,11 @@ uint8_t bf_mlx5_cmd_create_eq(struct bf_mlx5_mail *m)
 	uint8_t status;
 
 	if (!uar)
-		return BF_MLX5_CMD_BAD_RES;
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "uar_page 0x%x: there is no such page",
+				      BF_MLX5_GET(eqc, BF_EQC_UAR_PAGE));
 	if (log_size > LOG_SIZE_MAX)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM, "log_eq_size %u: must be %u at most", log_size,
+				      LOG_SIZE_MAX);
 	eq = calloc(1, sizeof(*eq));
 	if (!eq)
 		return BF_MLX5_CMD_NO_RES;

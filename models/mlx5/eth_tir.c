@@ -56,7 +56,8 @@ uint8_t bf_mlx5_cmd_create_rqt(struct bf_mlx5_mail *m)
 				      "rqt_actual_size %u of %u: a power of two, %u at most", count, most,
 				      1u << BF_RQT_LOG_MAX);
 	if (m->in_len < BF_ETH_CONTEXT + BF_RQTC_RQNS + (size_t)count * 4)
-		return BF_MLX5_CMD_BAD_INP_LEN;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_INP_LEN,
+				      "rqt_actual_size %u: beyond the mailbox of %zu bytes", count, m->in_len);
 	t = calloc(1, sizeof(*t) + count * sizeof(t->rqn[0]));
 	if (!t)
 		return BF_MLX5_CMD_NO_RES;

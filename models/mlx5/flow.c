@@ -349,7 +349,8 @@ static uint8_t check_entry(struct bf_mlx5_mail *m, const uint8_t *fc)
 				      "destination_list_size %u: 1 to %u for action forward, else 0", n,
 				      BF_FTE_LIST_MAX);
 	if (m->in_len < BF_FTE_CONTEXT + BF_FTE_LIST + (size_t)n * 8)
-		return BF_MLX5_CMD_BAD_INP_LEN;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_INP_LEN,
+				      "destination_list_size %u: beyond the mailbox of %zu bytes", n, m->in_len);
 	return BF_MLX5_CMD_OK;
 }
 

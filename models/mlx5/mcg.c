@@ -71,7 +71,10 @@ uint8_t bf_mlx5_cmd_attach_mcg(struct bf_mlx5_mail *m)
 	if (!qp)
 		return BF_MLX5_CMD_BAD_RES;
 	if (qp->rdma.service != BF_RDMA_UD || !bf_mlx5_group_ipv4(gid))
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM, "%s",
+				      qp->rdma.service != BF_RDMA_UD
+					  ? "a queue pair that is not UD joins no group"
+					  : "multicast_gid: must be of an IPv4 group, mapped or not");
 	at = find(m->dev, qp, gid);
 	if (*at)
 		return BF_MLX5_CMD_OK; /* it is attached already */
@@ -97,7 +100,8 @@ uint8_t bf_mlx5_cmd_detach_mcg(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_BAD_RES;
 	at = find(m->dev, qp, m->in + BF_MCG_GID);
 	if (!*at)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM, "multicast_gid: QP 0x%x has not joined that group",
+				      m->number);
 	end(m->dev, at);
 	return BF_MLX5_CMD_OK;
 }

@@ -115,7 +115,8 @@ uint8_t bf_mlx5_cmd_dealloc_memic(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_BAD_OP;
 	if (!bytes || bytes > dev->memic->size || at < dev->memic->va || at % BF_PAGE ||
 	    at - dev->memic->va > dev->memic->size - (uint64_t)pages * BF_PAGE)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM,
+				      "memic_start_addr and memic_size: not in device memory");
 	first = (uint32_t)((at - dev->memic->va) / BF_PAGE);
 	for (uint32_t i = 0; i < pages; i++)
 		if (is_free(dev, first + i, 1))

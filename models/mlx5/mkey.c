@@ -108,7 +108,9 @@ static uint8_t take_pages(struct bf_mlx5 *dev, struct bf_mlx5_mkey *k, const uin
 			x->part[x->count++] = (struct bf_mlx5_part){ .at = at, .from = i * page, .len = page };
 	}
 	if (x->offset + k->len < k->len || x->offset + k->len > x->round)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM,
+				      "len 0x%" PRIx64 ": translations_octword_actual_size has %u pages of 2^%u bytes",
+				      k->len, n, log_page);
 	x = realloc(k->xlat, sizeof(*x) + x->count * sizeof(x->part[0]));
 	if (!x)
 		return BF_MLX5_CMD_OK; /* it stays as large as it was */
@@ -129,9 +131,12 @@ static uint8_t take_umem(const struct bf_mlx5_mail *m, struct bf_mlx5_mkey *k)
 	uint32_t run;
 
 	if (!u)
-		return BF_MLX5_CMD_BAD_RES;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES, "mkey_umem_id 0x%x: there is no such memory", id);
 	if (k->length64 || !k->len || offset > u->size || k->len > u->size - offset)
-		return BF_MLX5_CMD_BAD_SIZE;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_SIZE,
+				      "len 0x%" PRIx64 " at mkey_umem_offset 0x%" PRIx64
+				      ": must be 1 byte or more, within the 0x%" PRIx64 " of umem 0x%x",
+				      k->len, offset, u->size, id);
 	k->umem = u;
 	if (u->contiguous && bf_mlx5_buf_iova(&all, offset, 1, &run) == k->start)
 		return BF_MLX5_CMD_OK;
@@ -155,12 +160,20 @@ static uint8_t take_pieces(struct bf_mlx5 *dev, struct bf_mlx5_mkey *k, const ui
 			   uint32_t log_size)
 {
 	if (n > 1u << BF_MLX5_LOG_MAX_KLM)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM,
+				      "translations_octword_actual_size %u: must be %u at most", n,
+				      1u << BF_MLX5_LOG_MAX_KLM);
 	if (ksm && (!n || k->length64 || k->len > (uint64_t)n << log_size))
-		return BF_MLX5_CMD_BAD_SIZE;
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_SIZE,
+				      "len 0x%" PRIx64 ": must be within %u entries of 2^%u bytes each", k->len, n,
+				      log_size);
 	k->klm = !ksm;
 	k->xlat = ksm ? bf_mlx5_read_ksms(dev, list, n, log_size) : bf_mlx5_read_list(dev, list, n);
-	return k->xlat ? BF_MLX5_CMD_OK : BF_MLX5_CMD_BAD_PARAM;
+	return k->xlat
+		   ? BF_MLX5_CMD_OK
+		   : bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM,
+				    "%u entries of an indirect key: one names no key, or their sizes are beyond 2^64",
+				    n);
 }
 
 /* What follows the context: nothing, pages, or pieces of other keys. */
@@ -174,15 +187,24 @@ static uint8_t take_translation(const struct bf_mlx5_mail *m, struct bf_mlx5_mke
 	if ((mode | BF_MLX5_GET(mkc, BF_MKC_ACCESS_MODE_HIGH) << 2) == BF_MKC_ACCESS_MEMIC && !n)
 		return bf_mlx5_memic_key(m->dev, k);
 	if (BF_MLX5_GET(mkc, BF_MKC_ACCESS_MODE_HIGH) || BF_MLX5_GET(mkc, BF_MKC_BSF_EN))
-		return BF_MLX5_CMD_BAD_PARAM; /* signatures and other translations are not modelled */
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "access_mode %u, bsf_en %u: modes above 3 and signatures are not modelled",
+				      mode | BF_MLX5_GET(mkc, BF_MKC_ACCESS_MODE_HIGH) << 2,
+				      BF_MLX5_GET(mkc, BF_MKC_BSF_EN));
 	if (m->dev->paging && BF_MLX5_GET(m->in, BF_CREATE_MKEY_PG_ACCESS) && mode == BF_MKC_ACCESS_MTT && !n) {
 		k->paging = bf_mlx5_paging_new();
 		return k->paging ? BF_MLX5_CMD_OK : BF_MLX5_CMD_NO_RES;
 	}
 	if (BF_MLX5_GET(m->in, BF_CREATE_MKEY_UMEM_VALID))
-		return mode == BF_MKC_ACCESS_MTT ? take_umem(m, k) : BF_MLX5_CMD_BAD_PARAM;
+		return mode == BF_MKC_ACCESS_MTT
+			   ? take_umem(m, k)
+			   : bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
+					    "access_mode %u with mkey_umem_valid: must be MTT, %u", mode,
+					    BF_MKC_ACCESS_MTT);
 	if (n > (m->in_len - BF_CREATE_MKEY_XLT) / 16 && n)
-		return BF_MLX5_CMD_BAD_INP_LEN;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_INP_LEN,
+				      "translations_octword_actual_size %u: the mailbox of %zu bytes has %zu", n,
+				      m->in_len, (m->in_len - BF_CREATE_MKEY_XLT) / 16);
 	if (mode == BF_MKC_ACCESS_KLM || mode == BF_MKC_ACCESS_KSM)
 		return take_pieces(m->dev, k, list, n, mode == BF_MKC_ACCESS_KSM, log_page);
 	if (!n || mode == BF_MKC_ACCESS_PA)

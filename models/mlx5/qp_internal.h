@@ -177,15 +177,18 @@ struct bf_mlx5_qp {
 	uint8_t fetch_next;
 	uint8_t cs_req, cs_res; /* data of up to so many bytes go into the CQE of a READ or atomic, of a receive */
 	bool in_progress;       /* inside the engine: a nested call returns at once */
-	bool has_sq, has_rq;
-	bool drained; /* in SQD, and said so */
 	bool dbr_busy, dbr_again, bell_again;
-	bool no_record; /* rung by a register of its own, which has the index */
-	bool companion; /* may WAIT (cd_master) */
-	bool ooo;       /* data that arrive are placed in any order */
-	uint8_t raw;    /* enum bf_mlx5_raw */
-	bool xrc;       /* its shared receive queue, CQ and protection domain are those that the request names */
+	bool has_sq : 1, has_rq : 1;
+	bool drained : 1;   /* in SQD, and said so */
+	bool no_record : 1; /* rung by a register of its own, which has the index */
+	bool companion : 1; /* may WAIT (cd_master) */
+	bool ooo : 1;       /* data that arrive are placed in any order */
+	bool xrc : 1;       /* its shared receive queue, CQ and protection domain are those that the request names */
+	uint8_t raw;        /* enum bf_mlx5_raw */
 	uint8_t dump_byte;
+	uint8_t rq_busy;
+	uint8_t rq_found;       /* enum bf_rdma_take: what the last look at the queue says to the request that waits */
+	struct bf_mlx5_err err; /* the first */
 	uint32_t pd, uar;
 	uint32_t doorbells, user_index;
 	uint32_t qkey; /* of datagrams */
@@ -196,12 +199,10 @@ struct bf_mlx5_qp {
 	struct bf_event bell_event;
 	uint64_t bell_ps, again_ps; /* arrival of the doorbells behind bell_event and bell_again */
 	struct bf_mlx5_bf *bf;      /* register of the last BlueFlame ring */
-	struct bf_mlx5_err err;     /* the first */
 	struct bf_rdma_qp rdma;
 	/* Receive queue. */
-	uint8_t rq_busy;
-	uint8_t rq_found;  /* enum bf_rdma_take: what the last look at the queue says to the request that waits */
-	uint16_t rq_index; /* of the receive WQE at hand */
+	uint32_t raw_users; /* a raw one's: TIRs, and entries of tables */
+	uint16_t rq_index;  /* of the receive WQE at hand */
 	uint16_t rq_stride;
 	uint16_t rq_mask, rq_producer, rq_consumed, rq_cached;
 	struct bf_mlx5_receive *receive; /* NULL: none was asked for */
@@ -209,10 +210,11 @@ struct bf_mlx5_qp {
 	struct bf_mlx5_cq *recv_cq;
 	struct bf_mlx5_buf rq;
 	/* Object. */
-	struct bf_mlx5_cq *wait_cq;   /* what its WAIT waits for; NULL: none */
-	struct bf_mlx5_qp *wait_next; /* others that wait for the same */
-	struct bf_mlx5_qp *next_zombie;
-	uint32_t raw_users;             /* a raw receive queue's: TIRs, and entries of tables */
+	struct bf_mlx5_cq *wait_cq; /* what its WAIT waits for; NULL: none */
+	union {
+		struct bf_mlx5_qp *wait_next;   /* others that wait for the same */
+		struct bf_mlx5_qp *next_zombie; /* of a dead one, which waits for nothing */
+	};
 	struct bf_mlx5_packed *context; /* NULL: that of the DCI, or the target's */
 };
 
@@ -233,7 +235,7 @@ static inline void bf_mlx5_qp_prefetch(const struct bf_mlx5_qp *qp, size_t from,
 	for (; from < to; from += 64)
 		__builtin_prefetch((const uint8_t *)qp + from, 1);
 }
-#define BF_MLX5_QP_REQUESTER 0, offsetof(struct bf_mlx5_qp, rdma.expected_psn)
-#define BF_MLX5_QP_RESPONDER 0, offsetof(struct bf_mlx5_qp, next_zombie)
+#define BF_MLX5_QP_REQUESTER 0, offsetof(struct bf_mlx5_qp, rdma.rx_va)
+#define BF_MLX5_QP_RESPONDER 0, offsetof(struct bf_mlx5_qp, wait_cq)
 
 #endif

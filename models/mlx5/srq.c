@@ -8,6 +8,7 @@
  */
 #include "models/mlx5/device_internal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum { IDLE, RECORD, FETCH };
@@ -228,7 +229,8 @@ static uint8_t srq_buffers(struct bf_mlx5_srq *srq, const struct bf_mlx5_mail *m
 	uint8_t status;
 
 	if (s->dbr & 7)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(srq->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "dbr_addr 0x%" PRIx64 ": must be a multiple of 8", s->dbr);
 	if (!s->ring_valid && bf_mlx5_has_pages(m))
 		status = bf_mlx5_buf_pages(m, &srq->ring, s->log_page, s->page_offset, bytes);
 	else
@@ -263,9 +265,12 @@ static uint8_t create(struct bf_mlx5_mail *m, const struct shape *s, const uint8
 	uint8_t status;
 
 	if (!bf_mlx5_table_get(&dev->pds, s->pd))
-		return BF_MLX5_CMD_BAD_RES;
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "pd 0x%x: there is no such protection domain", s->pd);
 	if (s->log_size > 15 || s->log_stride < LOG_STRIDE_MIN || s->log_stride > LOG_STRIDE_MAX || s->signature)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(
+		    dev, BF_MLX5_CMD_BAD_PARAM,
+		    "log_size %u, stride 2^%u, wq_signature %u: must be 15 at most, 2^%u to 2^%u, and 0", s->log_size,
+		    s->log_stride, s->signature, LOG_STRIDE_MIN, LOG_STRIDE_MAX);
 	srq = calloc(1, sizeof(*srq) + CACHE_BYTES);
 	if (!srq)
 		return BF_MLX5_CMD_NO_RES;
@@ -352,7 +357,9 @@ uint8_t bf_mlx5_cmd_create_rmp(struct bf_mlx5_mail *m)
 	};
 
 	if (type != BF_WQ_LINKED_LIST && type != BF_WQ_CYCLIC)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "wq_type %u: must be LINKED_LIST, %u, or CYCLIC, %u", type, BF_WQ_LINKED_LIST,
+				      BF_WQ_CYCLIC);
 	return create(m, &s, rmpc, BF_RMPC_LEN);
 }
 
@@ -394,9 +401,10 @@ static uint8_t set_limit(struct bf_mlx5_srq *srq, uint32_t limit)
 	if (!srq)
 		return BF_MLX5_CMD_BAD_RES;
 	if (srq->error)
-		return BF_MLX5_CMD_BAD_RES_STATE;
+		return bf_mlx5_refuse(srq->dev, BF_MLX5_CMD_BAD_RES_STATE, "SRQ 0x%x is in error", srq->srqn);
 	if (limit > srq->mask + 1u)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(srq->dev, BF_MLX5_CMD_BAD_PARAM, "lwm %u: must be %u at most, its entries", limit,
+				      srq->mask + 1u);
 	srq->limit = (uint16_t)limit;
 	srq->check_limit = limit != 0;
 	look(srq);
@@ -406,7 +414,8 @@ static uint8_t set_limit(struct bf_mlx5_srq *srq, uint32_t limit)
 uint8_t bf_mlx5_cmd_arm_rq(struct bf_mlx5_mail *m)
 {
 	if (BF_MLX5_GET(m->in, BF_CMD_OP_MOD) != BF_ARM_RQ_SRQ)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM, "op_mod %u: must be %u, an SRQ",
+				      BF_MLX5_GET(m->in, BF_CMD_OP_MOD), BF_ARM_RQ_SRQ);
 	return set_limit(find(m, false), BF_MLX5_GET(m->in, BF_ARM_RQ_LWM));
 }
 

@@ -142,6 +142,19 @@ uint8_t bf_mlx5_buf_in(struct bf_mlx5_buf *b, struct bf_mlx5_umem *u, uint64_t o
 	return BF_MLX5_CMD_OK;
 }
 
+/* What bf_mlx5_buf_in() refuses. */
+static void refuse_place(struct bf_mlx5 *dev, uint8_t status, const struct bf_mlx5_umem *u, uint64_t offset,
+			 uint64_t len)
+{
+	if (status == BF_MLX5_CMD_BAD_SIZE)
+		bf_mlx5_refuse(dev, status,
+			       "%" PRIu64 " bytes at offset 0x%" PRIx64 ": beyond the %" PRIu64 " of umem 0x%x", len,
+			       offset, u->size, u->number);
+	else
+		bf_mlx5_refuse(dev, status, "a ring or record at offset 0x%" PRIx64 ": must be a multiple of %u",
+			       offset, len == BF_MLX5_DBR_BYTES ? BF_MLX5_DBR_BYTES : BF_MLX5_WQEBB);
+}
+
 uint8_t bf_mlx5_buf_init(struct bf_mlx5 *dev, struct bf_mlx5_buf *b, bool valid, uint32_t id, uint64_t offset,
 			 uint64_t len)
 {
@@ -161,10 +174,7 @@ uint8_t bf_mlx5_buf_init(struct bf_mlx5 *dev, struct bf_mlx5_buf *b, bool valid,
 		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "umem 0x%x: there is no such memory", id);
 	status = bf_mlx5_buf_in(b, u, offset, len);
 	if (status)
-		bf_mlx5_refuse(dev, status,
-			       "%" PRIu64 " bytes at offset 0x%" PRIx64
-			       " of umem 0x%x: not aligned, or beyond its %" PRIu64,
-			       len, offset, id, u->size);
+		refuse_place(dev, status, u, offset, len);
 	return status;
 }
 
@@ -178,11 +188,14 @@ uint8_t bf_mlx5_buf_pages(const struct bf_mlx5_mail *m, struct bf_mlx5_buf *b, u
 
 	log_page += 12;
 	if (log_page > LOG_PAGE_MAX)
-		return BF_MLX5_CMD_BAD_PARAM;
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM, "log_page_size %u: must be %u at most", log_page - 12,
+				      LOG_PAGE_MAX - 12);
 	offset = (uint64_t)parts << (log_page - 6);
 	pages = (offset + len + (1ull << log_page) - 1) >> log_page;
 	if (pages > (m->in_len - BF_CREATE_PAS) / 8)
-		return BF_MLX5_CMD_BAD_INP_LEN;
+		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_INP_LEN,
+				      "a ring of %" PRIu64 " pages of 2^%u bytes: the mailbox has addresses of %zu",
+				      pages, log_page, (m->in_len - BF_CREATE_PAS) / 8);
 	status = bf_mlx5_umem_make(dev, m->in + BF_CREATE_PAS, (uint32_t)pages, log_page, offset, &u);
 	if (status)
 		return status;
@@ -193,6 +206,7 @@ uint8_t bf_mlx5_buf_pages(const struct bf_mlx5_mail *m, struct bf_mlx5_buf *b, u
 	}
 	status = bf_mlx5_buf_in(b, u, 0, len);
 	if (status) {
+		refuse_place(dev, status, u, offset, len);
 		b->umem = u;
 		bf_mlx5_buf_hold(dev, b, 0);
 		b->umem = NULL;

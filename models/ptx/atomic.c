@@ -8,6 +8,7 @@
 
 #include "models/ptx/float.h"
 #include "models/ptx/machine_internal.h"
+#include "sim/word.h"
 
 #define ATOMIC_BYTES 16u
 #define SHARED_ATOMIC_PS 62000u /* as models/hopper's callers have it: about 120 cycles */
@@ -175,8 +176,8 @@ static bool has_name(const struct modify *m, enum bf_atomic_op *op)
 	return *op != BF_ATOMIC_MAX || (m->sub == BF_PTX_SUB_MAX && m->type != BF_PTX_S32 && m->type != BF_PTX_S64);
 }
 
-/* Straight on the bytes. True: they changed. */
-static bool modify_bytes(struct modify *m, uint8_t *host, uint8_t *old, uint8_t *now)
+/* What becomes of the bytes. True: they change. */
+static bool look(struct modify *m, const uint8_t *host, uint8_t *old, uint8_t *now)
 {
 	memcpy(old, host, m->len);
 	return apply(m, old, now) && memcmp(old, now, m->len) != 0;
@@ -188,7 +189,7 @@ static bool modify_shared(struct bf_ptx_machine_warp *w, struct modify *m, const
 	struct bf_ptx_block *b = p->block;
 	uint8_t now[ATOMIC_BYTES];
 
-	if (!modify_bytes(m, p->host + at, old, now))
+	if (!look(m, p->host + at, old, now))
 		return false;
 	if (b->grid->copies_shared)
 		bf_bulk_plain_store(b->cta, b == w->block ? w->index : 0,
@@ -203,9 +204,12 @@ static bool modify_direct(struct bf_ptx_machine_warp *w, struct modify *m, uint8
 {
 	uint8_t now[ATOMIC_BYTES];
 
-	if (!modify_bytes(m, host, old, now))
-		return false;
-	memcpy(host, now, m->len);
+	do
+		if (!look(m, host, old, now))
+			return false;
+	while (BF_UNLIKELY(w->device->sim->shared) && !bf_word_swap(host, old, now, m->len));
+	if (!w->device->sim->shared)
+		memcpy(host, now, m->len);
 	if (w->device->sim->slow & BF_SLOW_WATCH)
 		bf_agents_line_touched(w->device->sim, host);
 	return true;

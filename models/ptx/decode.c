@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/grow.h"
+#include "sim/vectors.h"
 
 /* Memory of a body: chunks in a list. */
 struct chunk {
@@ -355,18 +356,6 @@ struct bf_ptx_body *bf_ptx_body_get(struct bf_ptx_code *code, const struct bf_pt
 	return body;
 }
 
-static const struct bf_ptx_lanes *best_lanes(void)
-{
-#if defined(__x86_64__)
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
-		return &bf_ptx_lanes_avx512;
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		return &bf_ptx_lanes_avx2;
-#endif
-	return &bf_ptx_lanes_plain;
-}
-
 int bf_ptx_code_create(const struct bf_ptx_code_opts *opts, struct bf_ptx_code **out, struct bf_error *err)
 {
 	struct bf_ptx_code *code = calloc(1, sizeof(*code));
@@ -374,7 +363,7 @@ int bf_ptx_code_create(const struct bf_ptx_code_opts *opts, struct bf_ptx_code *
 	if (code == NULL)
 		return bf_fail(err, -ENOMEM, "no memory for a PTX program");
 	code->opts = *opts;
-	code->lanes = best_lanes();
+	code->lanes = BF_VECTORS_BEST(bf_ptx_lanes);
 	code->bodies = calloc(opts->program->func_count + 1u, sizeof(struct bf_ptx_body *));
 	if (code->bodies == NULL) {
 		free(code);

@@ -17,7 +17,7 @@ static void phase_completed(void *arg, uint32_t sm, uint32_t address)
 	struct bf_ptx_device *d = arg;
 
 	(void)address;
-	for (struct bf_ptx_block *b = d->sm[sm]; b; b = b->next) {
+	for (struct bf_ptx_block *b = d->sm[sm].blocks; b; b = b->next) {
 		b->phases++;
 		for (uint32_t i = 0; i < b->nwarps; i++)
 			if (b->warp[i] && b->warp[i]->polls_phase)
@@ -136,9 +136,9 @@ void bf_ptx_device_stop_run(struct bf_ptx_device *d)
 	bf_sim_stop(d->sim);
 }
 
-struct bf_ptx_counts bf_ptx_device_counts(const struct bf_ptx_device *d)
+const struct bf_ptx_counts *bf_ptx_device_counts(const struct bf_ptx_device *d)
 {
-	return d->counts;
+	return &d->counts;
 }
 
 /* ---- libraries ---- */

@@ -77,15 +77,21 @@ static void free_flights(struct bf_ptx_machine_warp *w)
 	}
 }
 
+static uint32_t block_bytes(const struct bf_ptx_grid *g)
+{
+	return g->shared_bytes + BF_PTX_SHARED_FIRST;
+}
+
 static void free_block(struct bf_ptx_block *b)
 {
 	struct bf_ptx_device *d = b->grid->device;
-	struct bf_ptx_block **link = &d->sm[b->sm];
+	struct bf_ptx_sm *sm = &d->sm[b->sm];
 
-	while (*link && *link != b)
-		link = &(*link)->next;
-	if (*link)
-		*link = b->next;
+	*b->link = b->next;
+	if (b->next)
+		b->next->link = b->link;
+	sm->warps -= b->nwarps;
+	sm->bytes -= block_bytes(b->grid);
 	if (b->cta)
 		bf_hopper_exit(b->cta);
 	for (uint32_t i = 0; b->warp && i < b->nwarps; i++)
@@ -334,9 +340,14 @@ static int make_block(struct bf_ptx_cluster *c, uint32_t rank, struct bf_hopper_
 	b->sm = bf_hopper_cta_sm(cta);
 	b->base = bf_hopper_cta_base(cta);
 	b->shared = bf_hopper_cta_bytes(cta, NULL);
-	b->next = d->sm[b->sm];
-	d->sm[b->sm] = b;
+	b->next = d->sm[b->sm].blocks;
+	b->link = &d->sm[b->sm].blocks;
+	if (b->next)
+		b->next->link = &b->next;
+	d->sm[b->sm].blocks = b;
 	b->alive = b->nwarps = g->warps;
+	d->sm[b->sm].warps += b->nwarps;
+	d->sm[b->sm].bytes += block_bytes(g);
 	name_block(b);
 	b->warp = calloc(g->warps, sizeof(struct bf_ptx_machine_warp *));
 	if (!b->warp)
@@ -377,14 +388,8 @@ static int make_cluster(struct bf_ptx_grid *g, struct bf_hopper_cta **ctas)
 static bool may_fit(const struct bf_ptx_device *d, const struct bf_ptx_grid *g, uint32_t sm)
 {
 	const struct bf_hopper_profile *p = bf_hopper_profile(d->gpu);
-	const uint32_t need = g->shared_bytes + BF_PTX_SHARED_FIRST;
-	uint32_t warps = 0, bytes = 0;
 
-	for (const struct bf_ptx_block *b = d->sm[sm]; b; b = b->next) {
-		warps += b->nwarps;
-		bytes += b->grid->shared_bytes + BF_PTX_SHARED_FIRST;
-	}
-	return warps + g->warps <= p->warps && bytes + need <= p->shared_bytes;
+	return d->sm[sm].warps + g->warps <= p->warps && d->sm[sm].bytes + block_bytes(g) <= p->shared_bytes;
 }
 
 /* 0, -ENOSPC: not now, or an error. */
@@ -451,7 +456,7 @@ void bf_ptx_schedule(struct bf_ptx_device *d)
 void bf_ptx_give_up(struct bf_ptx_device *d)
 {
 	for (uint32_t i = 0; i < d->nsms; i++)
-		for (struct bf_ptx_block *b = d->sm[i]; b; b = b->next)
+		for (struct bf_ptx_block *b = d->sm[i].blocks; b; b = b->next)
 			for (uint32_t j = 0; j < b->nwarps; j++)
 				if (b->warp[j] && b->warp[j]->agent)
 					bf_agent_nudge(b->warp[j]->agent);

@@ -195,7 +195,7 @@ struct bf_ptx_counts {
 	uint64_t grids, blocks, warps;
 	uint64_t instructions; /* of all lanes, of warps that have ended */
 };
-struct bf_ptx_counts bf_ptx_device_counts(const struct bf_ptx_device *d);
+const struct bf_ptx_counts *bf_ptx_device_counts(const struct bf_ptx_device *d); /* lasts as long as the device */
 
 BF_API_END
 

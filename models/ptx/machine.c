@@ -123,6 +123,8 @@ void bf_ptx_fence_lanes(struct bf_ptx_machine_warp *w, uint32_t mask, enum bf_sc
 	const uint64_t ps = scope == BF_SCOPE_CTA ? c->fence_cta : scope == BF_SCOPE_GPU ? c->fence_gpu : c->fence_sys;
 
 	bf_agent_delay(w->agent, ps);
+	if (BF_UNLIKELY(w->device->sim->shared)) /* for the program's threads, too */
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!(w->device->sim->slow & ~BF_SLOW_WATCH))
 		return;
 	for (uint32_t left = mask; left; left &= left - 1) {

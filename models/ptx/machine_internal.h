@@ -137,7 +137,7 @@ struct bf_ptx_barrier {
 };
 
 struct bf_ptx_block {
-	struct bf_ptx_block *next; /* on the same SM */
+	struct bf_ptx_block *next, **link; /* on the same SM */
 	struct bf_ptx_cluster *cluster;
 	struct bf_ptx_grid *grid;
 	struct bf_hopper_cta *cta; /* NULL: has ended */
@@ -231,6 +231,12 @@ struct bf_ptx_machine_warp {
 
 struct bf_ptx_heap;
 
+/* What is on an SM. */
+struct bf_ptx_sm {
+	struct bf_ptx_block *blocks;
+	uint32_t warps, bytes; /* slots, and shared memory with what the system has of it */
+};
+
 struct bf_ptx_device {
 	struct bf_sim *sim;
 	struct bf_ptx_device_opts opts;
@@ -244,7 +250,7 @@ struct bf_ptx_device {
 	struct bf_bulk *bulk;
 	struct bf_ptx_library *libraries;
 	struct bf_ptx_grid *grids, **last_grid;
-	struct bf_ptx_block **sm; /* [SMs]: blocks there */
+	struct bf_ptx_sm *sm; /* [SMs] */
 	uint32_t next_sm, nsms;
 	uint64_t next_grid;
 	struct bf_region **params; /* regions of slots */

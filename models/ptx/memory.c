@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "models/ptx/machine_internal.h"
+#include "sim/word.h"
 
 /* A shared load is 29.6 cycles to its use on an H200 (tests/bench/gpu_cost.cu); remote about 7 times that. */
 #define SHARED_LOAD_PS 15000u
@@ -203,7 +204,7 @@ enum bf_ptx_result bf_ptx_do_store(struct bf_ptx_machine_warp *w, const struct b
 			if (!do_local(w, lane, &p, bytes, len, true))
 				return BF_PTX_FAULT;
 		} else if (is_direct(w) && p.region->kind != BF_MEM_MMIO) {
-			memcpy(p.host, bytes, len);
+			bf_whole_store(p.host, bytes, len);
 			touched(w, p.host);
 		} else {
 			lanes = true;

@@ -52,7 +52,7 @@ static void forget_in_warp(struct bf_ptx_machine_warp *w, const struct bf_region
 void bf_ptx_device_forget(struct bf_ptx_device *d, const struct bf_region *region)
 {
 	for (uint32_t i = 0; i < d->nsms; i++)
-		for (struct bf_ptx_block *b = d->sm[i]; b; b = b->next)
+		for (struct bf_ptx_block *b = d->sm[i].blocks; b; b = b->next)
 			for (uint32_t j = 0; j < b->nwarps; j++)
 				if (b->warp[j])
 					forget_in_warp(b->warp[j], region);

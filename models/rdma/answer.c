@@ -10,7 +10,7 @@
 
 static struct bf_rdma_answer *answer_at(const struct bf_rdma_qp *qp, uint32_t i)
 {
-	return &qp->answers[i & (qp->answers_cap - 1)];
+	return &qp->answers->ring[i & (qp->answers->cap - 1)];
 }
 
 static void send_aeth(struct bf_rdma_qp *qp, uint8_t opcode, uint8_t syndrome, uint32_t psn, uint32_t msn,
@@ -43,18 +43,13 @@ static void send_ack(struct bf_rdma_qp *qp)
 	send_aeth(qp, BF_RC_ACK, BF_AETH_ACK, bf_psn_add(qp->expected_psn, BF_PSN_MASK), qp->msn, 0);
 }
 
-static bool answers_pending(const struct bf_rdma_qp *qp)
-{
-	return qp->answers_head != qp->answers_tail;
-}
-
 /* A request asked for an ACK. It may wait a little for company, unless `at_once`. */
 void bf_rdma_ack(struct bf_rdma_qp *qp, bool at_once)
 {
 	struct bf_rdma *dev = qp->dev;
 
 	qp->acks_owed++;
-	if (answers_pending(qp))
+	if (bf_rdma_answers_pending(qp))
 		return;
 	if (at_once || qp->acks_owed >= dev->profile.ack_every)
 		send_ack(qp);
@@ -66,7 +61,7 @@ void bf_rdma_ack_fired(struct bf_event *ev)
 {
 	struct bf_rdma_qp *qp = BF_CONTAINER_OF(ev, struct bf_rdma_qp, ack_event);
 
-	if (qp->acks_owed && !answers_pending(qp))
+	if (qp->acks_owed && !bf_rdma_answers_pending(qp))
 		send_ack(qp);
 }
 
@@ -78,7 +73,7 @@ static bool is_fatal(uint8_t syndrome)
 /* A fatal one ends everything, so it also lets the READ data leave that are still on the way from memory. */
 static bool nak_may_leave(const struct bf_rdma_qp *qp)
 {
-	return qp->nak && !answers_pending(qp) && !(is_fatal(qp->nak) && qp->answers_inflight);
+	return qp->nak && !bf_rdma_answers_pending(qp) && !(is_fatal(qp->nak) && qp->answers_inflight);
 }
 
 static void send_nak(struct bf_rdma_qp *qp)
@@ -129,7 +124,7 @@ static uint32_t answers_in_use(const struct bf_rdma_qp *qp)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = qp->answers_head; i != qp->answers_tail; i++)
+	for (uint32_t i = qp->answers ? qp->answers->head : 0; qp->answers && i != qp->answers->tail; i++)
 		n += !answer_at(qp, i)->again && answer_at(qp, i)->sent < answer_at(qp, i)->npsn;
 	return n;
 }
@@ -145,7 +140,7 @@ static uint32_t response_count(const struct bf_rdma_qp *qp, uint32_t len)
  */
 static struct bf_rdma_answer *new_answer(struct bf_rdma_qp *qp, const struct bf_roce *r, uint32_t npsn)
 {
-	struct bf_rdma_answer *a = bf_rdma_make_answers(qp) ? answer_at(qp, qp->answers_tail) : NULL;
+	struct bf_rdma_answer *a = bf_rdma_make_answers(qp) ? answer_at(qp, qp->answers->tail) : NULL;
 
 	if (!a || a->busy)
 		return NULL;
@@ -160,9 +155,9 @@ static struct bf_rdma_answer *new_answer(struct bf_rdma_qp *qp, const struct bf_
 	a->opcode = r->opcode;
 	a->executed = a->again = false;
 	a->keys = qp->dev->key_changes;
-	qp->answers_tail++;
-	if (qp->answers_tail - qp->answers_head > qp->answers_cap)
-		qp->answers_head++; /* the oldest was being repeated, and is no longer of interest */
+	qp->answers->tail++;
+	if (qp->answers->tail - qp->answers->head > qp->answers->cap)
+		qp->answers->head++; /* the oldest was being repeated, and is no longer of interest */
 	qp->expected_psn = bf_psn_add(qp->expected_psn, npsn);
 	qp->acks_owed = 0; /* the answer acknowledges what came before it */
 	return a;
@@ -237,13 +232,13 @@ static void modify(struct bf_dma_op *op, void *bytes)
 /* Answers to earlier requests still go out, and the NAK behind them; later ones do not. */
 static void atomic_failed(struct bf_rdma_qp *qp, const struct bf_rdma_answer *a)
 {
-	uint32_t i = qp->answers_head;
+	uint32_t i = qp->answers->head;
 
-	while (i != qp->answers_tail && answer_at(qp, i) != a)
+	while (i != qp->answers->tail && answer_at(qp, i) != a)
 		i++;
-	if (i == qp->answers_tail)
+	if (i == qp->answers->tail)
 		return; /* an earlier request failed first */
-	qp->answers_tail = i;
+	qp->answers->tail = i;
 	tell(qp, a->opcode, a->psn, BF_AETH_NAK_OP, true, "memory cannot be reached");
 }
 
@@ -313,13 +308,20 @@ static void atomic_done(struct bf_dma_op *op)
 		bf_rdma_answer_run(qp);
 }
 
-static bool atomic_allowed(const struct bf_rdma_qp *qp, const struct bf_roce *r, uint32_t size)
+/* Why an atomic is invalid; NULL: it is not. */
+static const char *atomic_refused(const struct bf_rdma_qp *qp, const struct bf_roce *r, uint32_t size)
 {
 	bool extended = r->opcode == BF_RC_EXT_COMPARE_SWAP || r->opcode == BF_RC_EXT_FETCH_ADD;
 
-	if (!(qp->access & BF_RDMA_ACCESS_ATOMIC) || !qp->atomic_mode || (extended && qp->atomic_mode == 1))
-		return false;
-	return (size == 4 || size == 8) && !(r->va & (size - 1)) && answers_in_use(qp) < qp->max_answers;
+	if (!(qp->access & BF_RDMA_ACCESS_ATOMIC))
+		return "QP allows no remote ATOMIC";
+	if (!qp->atomic_mode || (extended && qp->atomic_mode == 1))
+		return "atomic_mode lacks this atomic";
+	if (size != 4 && size != 8)
+		return "atomic of neither 4 nor 8 bytes";
+	if (r->va & (size - 1))
+		return "atomic's address is unaligned";
+	return answers_in_use(qp) < qp->max_answers ? NULL : "too many READs and atomics";
 }
 
 void bf_rdma_answer_atomic(struct bf_rdma_qp *qp, const struct bf_roce *r)
@@ -330,9 +332,10 @@ void bf_rdma_answer_atomic(struct bf_rdma_qp *qp, const struct bf_roce *r)
 	struct bf_rdma_answer *a;
 	struct bf_fault mute;
 	uint8_t memory = 0;
+	const char *why = atomic_refused(qp, r, size);
 
-	if (!atomic_allowed(qp, r, size)) {
-		refuse(qp, r, BF_AETH_NAK_INV_REQ, "atomic not allowed or unaligned");
+	if (why) {
+		refuse(qp, r, BF_AETH_NAK_INV_REQ, why);
 		return;
 	}
 	if (!bf_rdma_allowed(qp, r->rkey, r->va, size, BF_RDMA_ACCESS_ATOMIC, &memory)) {
@@ -427,7 +430,7 @@ static bool key_gone(struct bf_rdma_qp *qp, struct bf_rdma_answer *a)
 		a->sent = a->npsn;
 		return true;
 	}
-	qp->answers_tail = qp->answers_head;
+	qp->answers->tail = qp->answers->head;
 	tell(qp, a->opcode, bf_psn_add(a->psn, a->sent), BF_AETH_NAK_ACCESS, true, "remote key");
 	return false;
 }
@@ -437,11 +440,11 @@ static bool paced(struct bf_rdma_qp *qp)
 {
 	struct bf_sim *sim = qp->dev->sim;
 
-	if (qp->answer_free_ps > sim->now_ps) {
-		bf_sim_at(sim, &qp->answer_event, qp->answer_free_ps);
+	if (qp->answers->free_ps > sim->now_ps) {
+		bf_sim_at(sim, &qp->answers->event, qp->answers->free_ps);
 		return false;
 	}
-	qp->answer_free_ps = sim->now_ps + qp->dev->profile.answer_ps;
+	qp->answers->free_ps = sim->now_ps + qp->dev->profile.answer_ps;
 	return true;
 }
 
@@ -466,7 +469,7 @@ static bool answer_one(struct bf_rdma_qp *qp, struct bf_rdma_answer *a)
 		if (qp->answers_inflight >= GATHER_WINDOW)
 			return false;
 		if (port_free > sim->now_ps + BF_RDMA_BACKLOG_PS) {
-			bf_sim_at(sim, &qp->answer_event, port_free - BF_RDMA_BACKLOG_PS / 2);
+			bf_sim_at(sim, &qp->answers->event, port_free - BF_RDMA_BACKLOG_PS / 2);
 			return false;
 		}
 		if (BF_UNLIKELY(qp->dev->profile.answer_ps) && !paced(qp))
@@ -480,10 +483,10 @@ static bool answer_one(struct bf_rdma_qp *qp, struct bf_rdma_answer *a)
 /* Sends what is due, in order. */
 void bf_rdma_answer_run(struct bf_rdma_qp *qp)
 {
-	while (answers_pending(qp)) {
-		if (!answer_one(qp, answer_at(qp, qp->answers_head)))
+	while (bf_rdma_answers_pending(qp)) {
+		if (!answer_one(qp, answer_at(qp, qp->answers->head)))
 			return;
-		qp->answers_head++;
+		qp->answers->head++;
 	}
 	if (nak_may_leave(qp))
 		send_nak(qp);
@@ -493,18 +496,18 @@ void bf_rdma_answer_run(struct bf_rdma_qp *qp)
 
 void bf_rdma_answer_fired(struct bf_event *ev)
 {
-	bf_rdma_answer_run(BF_CONTAINER_OF(ev, struct bf_rdma_qp, answer_event));
+	bf_rdma_answer_run(BF_CONTAINER_OF(ev, struct bf_rdma_answers, event)->qp);
 }
 
 /* The resource whose answer covers `psn`, among those that are remembered. */
 static bool find_answer(const struct bf_rdma_qp *qp, uint32_t psn, uint32_t *out)
 {
-	for (uint32_t n = 1; n <= qp->answers_cap && n <= qp->answers_tail; n++) {
-		const struct bf_rdma_answer *a = answer_at(qp, qp->answers_tail - n);
+	for (uint32_t n = 1; qp->answers && n <= qp->answers->cap && n <= qp->answers->tail; n++) {
+		const struct bf_rdma_answer *a = answer_at(qp, qp->answers->tail - n);
 		int32_t into = bf_psn_diff(psn, a->psn);
 
 		if (a->npsn && into >= 0 && (uint32_t)into < a->npsn) {
-			*out = qp->answers_tail - n;
+			*out = qp->answers->tail - n;
 			return true;
 		}
 	}
@@ -540,8 +543,8 @@ static void answer_again(struct bf_rdma_qp *qp, const struct bf_roce *r)
 		a->sent = 0;
 	}
 	a->again = true;
-	if ((int32_t)(i - qp->answers_head) < 0)
-		qp->answers_head = i;
+	if ((int32_t)(i - qp->answers->head) < 0)
+		qp->answers->head = i;
 	bf_rdma_answer_run(qp);
 }
 

@@ -91,7 +91,6 @@ void bf_rdma_qp_init(struct bf_rdma_qp *qp, struct bf_rdma *dev, uint32_t send_s
 	bf_event_init(&qp->rto_event, bf_rdma_rto_fired);
 	bf_event_init(&qp->pause_event, bf_rdma_pause_fired);
 	bf_event_init(&qp->ack_event, bf_rdma_ack_fired);
-	bf_event_init(&qp->answer_event, bf_rdma_answer_fired);
 	qp->rto_deadline = BF_NEVER;
 	qp->txq_tail = &qp->txq;
 }
@@ -102,16 +101,23 @@ void bf_rdma_qp_init(struct bf_rdma_qp *qp, struct bf_rdma *dev, uint32_t send_s
  */
 bool bf_rdma_make_answers(struct bf_rdma_qp *qp)
 {
-	if (BF_LIKELY(qp->answers && qp->answers_cap >= 2 * qp->max_answers))
+	const uint32_t cap = 2u * qp->max_answers;
+	struct bf_rdma_answers *a = qp->answers;
+
+	if (BF_LIKELY(a && a->cap >= cap))
 		return true;
-	if (qp->answers && (qp->inflight || qp->answers_tail))
+	if (a && (qp->inflight || a->tail))
 		return false;
-	free(qp->answers);
-	qp->answers_cap = (uint16_t)(2 * qp->max_answers);
-	qp->answers = calloc(qp->answers_cap, sizeof(*qp->answers));
-	if (!qp->answers)
+	free(a);
+	qp->answers = a = calloc(1, sizeof(*a) + cap * sizeof(a->ring[0]));
+	if (!a) {
 		bf_fail(&qp->dev->sim->error, -ENOMEM, "no memory for answers of a queue pair");
-	return qp->answers != NULL;
+		return false;
+	}
+	a->qp = qp;
+	a->cap = cap;
+	bf_event_init(&a->event, bf_rdma_answer_fired);
+	return true;
 }
 
 static void free_held(struct bf_rdma_qp *qp)
@@ -131,7 +137,8 @@ static void stop_timers(struct bf_rdma_qp *qp)
 	bf_sim_cancel(sim, &qp->rto_event);
 	bf_sim_cancel(sim, &qp->pause_event);
 	bf_sim_cancel(sim, &qp->ack_event);
-	bf_sim_cancel(sim, &qp->answer_event);
+	if (qp->answers)
+		bf_sim_cancel(sim, &qp->answers->event);
 	qp->rto_deadline = BF_NEVER;
 	qp->paused = false;
 }
@@ -141,7 +148,7 @@ void bf_rdma_stop(struct bf_rdma_qp *qp)
 	stop_timers(qp);
 	bf_rdma_tx_drop(qp, BF_RDMA_TX_REQUEST | BF_RDMA_TX_RESPONSE);
 	free_held(qp);
-	qp->answers_head = qp->answers_tail;
+	bf_rdma_answers_void(qp);
 	qp->acks_owed = 0;
 	qp->nak = 0;
 }
@@ -152,6 +159,13 @@ void bf_rdma_resume_sends(struct bf_rdma_qp *qp)
 	qp->tx_index = qp->ack_index = qp->head;
 	qp->tx_packet = 0;
 	qp->tx_psn = qp->una_psn = qp->send_psn;
+}
+
+static void forget_answers(struct bf_rdma_answers *a)
+{
+	a->head = a->tail = 0;
+	for (uint32_t i = 0; i < a->cap; i++)
+		a->ring[i].npsn = 0;
 }
 
 void bf_rdma_reset(struct bf_rdma_qp *qp)
@@ -168,10 +182,9 @@ void bf_rdma_reset(struct bf_rdma_qp *qp)
 	qp->acks_owed = 0;
 	qp->rx_op = qp->nak = 0;
 	qp->nak_sent = qp->refused = qp->rx_has_receive = qp->established = false;
-	qp->answers_head = qp->answers_tail = 0;
 	qp->answers_inflight = 0;
-	for (uint32_t i = 0; qp->answers && i < qp->answers_cap; i++)
-		qp->answers[i].npsn = 0;
+	if (qp->answers)
+		forget_answers(qp->answers);
 }
 
 void bf_rdma_qp_fini(struct bf_rdma_qp *qp)

@@ -124,6 +124,16 @@ struct bf_rdma_answer {
 	bool again; /* for a duplicate: holds no resource */
 };
 
+/* Those of a queue pair, from the first one on: in a large job most never get any. */
+struct bf_rdma_answers {
+	struct bf_rdma_qp *qp;
+	struct bf_event event; /* more can be sent */
+	uint64_t free_ps;      /* when the next READ response packet may begin */
+	uint32_t head, tail;   /* that wait for their turn, counted */
+	uint32_t cap;          /* a power of two */
+	struct bf_rdma_answer ring[];
+};
+
 /* What a key says of the memory behind it. */
 #define BF_RDMA_MEMORY_RELAXED 1u /* writes have the relaxed ordering attribute */
 #define BF_RDMA_MEMORY_MAPPED 2u  /* addresses are not I/O addresses: ops->map and ops->write are asked */
@@ -158,61 +168,59 @@ struct bf_rdma_qp {
 	uint16_t decoded, tx_index, ack_index, head;
 	uint8_t state;   /* enum bf_rdma_state */
 	uint8_t service; /* enum bf_rdma_service */
-	uint8_t asks;    /* BF_RDMA_ASKS_* */
 	uint8_t mtu_shift, log_msg_max;
-	bool halted; /* a failed entry lies at tx_index: nothing more is sent */
-	bool paused; /* nothing is sent until pause_event: the receiver is not ready, or the port is busy */
-	bool dead;   /* the device's: it is gone but for what still calls back */
-	bool lost_valid;
-	bool resending;            /* PSNs before resend_end leave again */
-	bool mute;                 /* by the fault plan: nothing that it sends arrives */
+	uint8_t asks : 2; /* BF_RDMA_ASKS_* */
+	bool halted : 1;  /* a failed entry lies at tx_index: nothing more is sent */
+	bool paused : 1;  /* nothing is sent until pause_event: the receiver is not ready, or the port is busy */
+	bool dead : 1;    /* the device's: it is gone but for what still calls back */
+	bool lost_valid : 1;
+	bool resending : 1;        /* PSNs before resend_end leave again */
+	bool mute : 1;             /* by the fault plan: nothing that it sends arrives */
+	uint8_t ack_timeout;       /* 4.096 us * 2^t, 0 is off (IBA vol. 1 section 9.7.6.1.3) */
 	uint16_t answers_inflight; /* READ response packets that are being gathered */
-	uint32_t epoch;            /* counts resets: what was started before one is void */
-	uint32_t inflight;         /* DMA operations that will call back, the device's own included */
-	uint32_t tx_packet;        /* packets of the entry at tx_index that are sent */
+	uint16_t max_answers;
+	uint32_t epoch;     /* counts resets: what was started before one is void */
+	uint32_t inflight;  /* DMA operations that will call back, the device's own included */
+	uint32_t tx_packet; /* packets of the entry at tx_index that are sent */
 	uint32_t tx_psn, send_psn, una_psn;
 	uint32_t read_psns; /* PSNs between una and tx that belong to READs */
 	uint32_t locals;    /* LOCAL entries that are not done: the device counts */
 	uint16_t rdatomic, max_rdatomic;
 	uint32_t remote_qpn, remote_ipv4;
+	uint32_t retries;
 	struct bf_packet *txq, **txq_tail; /* packets that wait for their payload, in order */
 	struct bf_port *port;
 	struct bf_roce_path path;
 	struct bf_event rto_event;
 	uint64_t rto_deadline;
-	uint8_t ack_timeout; /* 4.096 us * 2^t, 0 is off (IBA vol. 1 section 9.7.6.1.3) */
 	uint8_t retry_count, retries_left, rnr_retry, rnr_left;
 	/* Responder. */
-	uint32_t expected_psn, msn;
-	uint32_t acks_owed;
 	uint8_t access;      /* BF_RDMA_ACCESS_* */
 	uint8_t atomic_mode; /* 0 none, 1 those of the specification, above that extended ones of up to 8 bytes */
 	uint8_t min_rnr_nak;
 	uint8_t rx_op; /* message in progress */
 	uint8_t nak;   /* postponed until earlier answers have left; 0 none */
 	uint8_t nak_opcode;
-	uint8_t rx_memory;   /* BF_RDMA_MEMORY_* of the message at hand */
-	bool nak_sent;       /* one NAK per gap */
-	bool refused;        /* a fatal NAK is on its way: nothing is accepted any more */
-	bool receives;       /* there is a receive queue */
-	bool rx_has_receive; /* an entry of it is at hand */
-	bool established;    /* a request came in RTR, and the device was told */
+	uint8_t rx_memory;       /* BF_RDMA_MEMORY_* of the message at hand */
+	bool nak_sent : 1;       /* one NAK per gap */
+	bool refused : 1;        /* a fatal NAK is on its way: nothing is accepted any more */
+	bool receives : 1;       /* there is a receive queue */
+	bool rx_has_receive : 1; /* an entry of it is at hand */
+	bool established : 1;    /* a request came in RTR, and the device was told */
+	uint32_t expected_psn, msn;
+	uint32_t acks_owed;
 	uint64_t rx_va;
 	uint64_t rx_room; /* of the receive at hand */
 	uint32_t rx_left, rx_done, rx_rkey;
 	uint32_t rx_keys; /* dev->key_changes when the message's key was checked */
 	uint32_t nak_psn;
+	uint32_t lost_psn;                   /* trouble: a lost response at this PSN was asked for again */
 	struct bf_packet *hold, **hold_tail; /* requests that wait for a receive */
-	struct bf_event ack_event, answer_event;
-	uint64_t answer_free_ps;        /* when the next READ response packet may begin */
-	struct bf_rdma_answer *answers; /* ring */
-	uint32_t answers_head, answers_tail;
-	uint16_t answers_cap, max_answers;
+	struct bf_event ack_event;
+	struct bf_rdma_answers *answers; /* NULL: no READ or atomic has come yet */
 	/* Trouble. */
+	uint32_t resend_end, rnr_naks;
 	struct bf_event pause_event;
-	uint32_t lost_psn; /* a lost response at this PSN was asked for again */
-	uint32_t resend_end;
-	uint32_t retries, rnr_naks;
 };
 
 /* A piece of an entry's data: an I/O address. */
@@ -426,6 +434,18 @@ void bf_rdma_stop(struct bf_rdma_qp *qp);
 void bf_rdma_resume_sends(struct bf_rdma_qp *qp);
 /* Gives back what it has allocated. Nothing may be in flight, and no event pending: after bf_rdma_reset(). */
 void bf_rdma_qp_fini(struct bf_rdma_qp *qp);
+
+/* READs and atomics that have come and are not answered yet. */
+static inline bool bf_rdma_answers_pending(const struct bf_rdma_qp *qp)
+{
+	return qp->answers && qp->answers->head != qp->answers->tail;
+}
+/* They are not answered any more. */
+static inline void bf_rdma_answers_void(struct bf_rdma_qp *qp)
+{
+	if (qp->answers)
+		qp->answers->head = qp->answers->tail;
+}
 
 static inline struct bf_rdma_send *bf_rdma_send_at(const struct bf_rdma_qp *qp, uint16_t slot)
 {

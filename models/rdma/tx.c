@@ -82,7 +82,7 @@ static void gather_failed(struct bf_rdma_qp *qp, const struct bf_rdma_xfer *x)
 	x->pkt->flags |= PKT_DEAD;
 	if (x->response) {
 		bf_rdma_tx_drop(qp, BF_RDMA_TX_RESPONSE);
-		qp->answers_head = qp->answers_tail;
+		bf_rdma_answers_void(qp);
 		bf_rdma_nak(qp, BF_AETH_NAK_OP, x->psn, BF_RC_READ_REQUEST);
 		return;
 	}

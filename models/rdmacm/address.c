@@ -158,12 +158,32 @@ void bf_cm_mapped_gid(uint8_t gid[16], uint32_t ipv4)
 	bf_put_be32(gid + 12, ipv4);
 }
 
+/* InfiniBand: the default prefix and the GUID that is made of the MAC of that address (models/uverbs/gid.c). */
+void bf_cm_gid(const struct bf_rdmacm_device *d, uint32_t ipv4, uint8_t gid[16])
+{
+	if (!d->infiniband) {
+		bf_cm_mapped_gid(gid, ipv4);
+		return;
+	}
+	memset(gid, 0, 16);
+	bf_put_be16(gid, 0xfe80);
+	gid[10] = (uint8_t)(ipv4 >> 24);
+	bf_put_be32(gid + 12, 0xfeu << 24 | (ipv4 & 0xffffff));
+	gid[11] = 0xff;
+}
+
+/* What a subnet administrator would answer, where there is one: all ports are in one subnet. */
 void bf_cm_path_to(struct bf_cm_id *id, uint32_t ipv4)
 {
 	id->path = (struct bf_cm_path){ .ipv4 = ipv4, .hop_limit = BF_CM_HOP_LIMIT };
 	id->path.mtu = bf_uverbs_active_mtu(id->device->uverbs);
-	bf_cm_mapped_gid(id->path.sgid, id->device->ipv4);
-	bf_cm_mapped_gid(id->path.dgid, ipv4);
+	bf_cm_gid(id->device, id->device->ipv4, id->path.sgid);
+	bf_cm_gid(id->device, ipv4, id->path.dgid);
+	if (id->device->infiniband) {
+		id->path.hop_limit = 0;
+		id->path.slid = (uint16_t)id->device->ipv4;
+		id->path.dlid = (uint16_t)ipv4;
+	}
 	if (id->tos_set)
 		id->path.traffic_class = id->tos;
 	id->has_path = true;

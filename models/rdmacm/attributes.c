@@ -37,6 +37,12 @@ void bf_cm_fill_ah(const struct bf_cm_id *id, struct ib_uverbs_ah_attr *ah)
 	ah->sl = id->path.sl;
 	ah->is_global = 1;
 	ah->port_num = 1;
+	if (id->device
+		->infiniband) { /* one subnet: no global route header (core/sa_query.c init_ah_attr_grh_fields()) */
+		ah->grh.sgid_index = 0;
+		ah->is_global = 0;
+		ah->dlid = id->path.dlid;
+	}
 }
 
 /* Before anything was said, and of datagrams: what needs no peer. */
@@ -68,7 +74,7 @@ static void fill_rtr(const struct bf_cm_id *id, struct ib_uverbs_qp_attr *a)
 	a->path_mtu = id->path.mtu;
 	a->dest_qp_num = id->conn.remote_qpn;
 	a->rq_psn = id->conn.psn;
-	if (id->qp_type == BF_CM_QPT_RC) {
+	if (id->qp_type == BF_CM_QPT_RC || id->qp_type == BF_CM_QPT_XRC_TGT) {
 		a->qp_attr_mask |= QP_MAX_DEST_RD_ATOMIC | QP_MIN_RNR_TIMER;
 		a->max_dest_rd_atomic = id->conn.responder_resources;
 	}
@@ -78,11 +84,14 @@ static void fill_rts(const struct bf_cm_id *id, struct ib_uverbs_qp_attr *a)
 {
 	a->qp_attr_mask = QP_STATE | QP_SQ_PSN;
 	a->sq_psn = id->conn.remote_psn;
-	if (id->qp_type == BF_CM_QPT_RC) {
-		a->qp_attr_mask |= QP_RETRY_CNT | QP_RNR_RETRY | QP_MAX_RD_ATOMIC | QP_TIMEOUT;
+	if (id->qp_type == BF_CM_QPT_RC || id->qp_type == BF_CM_QPT_XRC_INI) {
+		a->qp_attr_mask |= QP_RETRY_CNT | QP_RNR_RETRY | QP_MAX_RD_ATOMIC;
 		a->retry_cnt = id->conn.retry_count;
 		a->rnr_retry = id->conn.rnr_retry;
 		a->max_rd_atomic = id->conn.initiator_depth;
+	}
+	if (id->qp_type != BF_CM_QPT_UC) {
+		a->qp_attr_mask |= QP_TIMEOUT;
 		a->timeout = id->ack_timeout_set ? id->ack_timeout : id->conn.ack_timeout;
 	}
 }

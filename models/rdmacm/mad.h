@@ -49,7 +49,8 @@ enum bf_cm_kind {
 #define BF_CM_REQ_RESPONDER_RESOURCES 0x38, 0x000000ffu
 #define BF_CM_REQ_INITIATOR_DEPTH 0x3c, 0x000000ffu
 #define BF_CM_REQ_REMOTE_TIMEOUT 0x40, 0x000000f8u /* that the receiver has for its answers */
-#define BF_CM_REQ_TRANSPORT 0x40, 0x00000006u      /* 0: RC, 1: UC */
+#define BF_CM_REQ_TRANSPORT 0x40, 0x00000006u      /* 0: RC, 1: UC, 3: the extended one */
+#define BF_CM_TRANSPORT_EXTENDED 3u
 #define BF_CM_REQ_FLOW_CONTROL 0x40, 0x00000001u
 #define BF_CM_REQ_PSN 0x44, 0xffffff00u
 #define BF_CM_REQ_LOCAL_TIMEOUT 0x44, 0x000000f8u
@@ -59,6 +60,8 @@ enum bf_cm_kind {
 #define BF_CM_REQ_RNR_RETRY 0x48, 0x00000700u
 #define BF_CM_REQ_MAX_RETRIES 0x48, 0x000000f0u
 #define BF_CM_REQ_SRQ 0x48, 0x00000008u
+#define BF_CM_REQ_EXTENDED 0x48, 0x00000007u
+#define BF_CM_EXTENDED_XRC 1u
 #define BF_CM_REQ_LOCAL_LID 0x4c, 0xffff0000u
 #define BF_CM_REQ_REMOTE_LID 0x4c, 0x0000ffffu
 #define BF_CM_LID_PERMISSIVE 0xffffu
@@ -74,6 +77,7 @@ enum bf_cm_kind {
 #define BF_CM_REQ_PRIVATE_LEN 92u
 
 #define BF_CM_REP_QPN 0x24, 0xffffff00u
+#define BF_CM_REP_EECN 0x28, 0xffffff00u /* XRC: the queue pair's number */
 #define BF_CM_REP_PSN 0x2c, 0xffffff00u
 #define BF_CM_REP_RESPONDER_RESOURCES 0x30, 0xff000000u
 #define BF_CM_REP_INITIATOR_DEPTH 0x30, 0x00ff0000u

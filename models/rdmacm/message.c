@@ -63,6 +63,23 @@ bool bf_cm_read_head(const uint8_t *head, struct sockaddr *src, struct sockaddr 
 
 /* ---- each kind ---- */
 
+/* The half of XRC that sends receives nothing (core/cm.c cm_format_req()). */
+static void set_transport(uint8_t *m, const struct bf_cm_id *id)
+{
+	const struct bf_cm_conn *n = &id->conn;
+
+	if (id->qp_type == BF_CM_QPT_XRC_INI) {
+		BF_MLX5_SET(m, BF_CM_REQ_TRANSPORT, BF_CM_TRANSPORT_EXTENDED);
+		BF_MLX5_SET(m, BF_CM_REQ_EXTENDED, BF_CM_EXTENDED_XRC);
+		return;
+	}
+	BF_MLX5_SET(m, BF_CM_REQ_TRANSPORT, id->qp_type == BF_CM_QPT_UC);
+	BF_MLX5_SET(m, BF_CM_REQ_RESPONDER_RESOURCES, n->responder_resources);
+	BF_MLX5_SET(m, BF_CM_REQ_RETRY_COUNT, n->retry_count);
+	BF_MLX5_SET(m, BF_CM_REQ_RNR_RETRY, n->rnr_retry);
+	BF_MLX5_SET(m, BF_CM_REQ_SRQ, n->srq);
+}
+
 void bf_cm_build_req(struct bf_cm_id *id, const void *data, uint32_t len)
 {
 	const struct bf_cm_conn *n = &id->conn;
@@ -72,21 +89,17 @@ void bf_cm_build_req(struct bf_cm_id *id, const void *data, uint32_t len)
 	bf_put_be64(m + BF_CM_REQ_SERVICE, id->service);
 	bf_put_be64(m + BF_CM_REQ_CA_GUID, id->device->node_guid);
 	BF_MLX5_SET(m, BF_CM_REQ_QPN, n->qpn);
-	BF_MLX5_SET(m, BF_CM_REQ_RESPONDER_RESOURCES, n->responder_resources);
 	BF_MLX5_SET(m, BF_CM_REQ_INITIATOR_DEPTH, n->initiator_depth);
 	BF_MLX5_SET(m, BF_CM_REQ_REMOTE_TIMEOUT, BF_CM_RESPONSE_TIMEOUT);
-	BF_MLX5_SET(m, BF_CM_REQ_TRANSPORT, id->qp_type == BF_CM_QPT_UC);
+	set_transport(m, id);
 	BF_MLX5_SET(m, BF_CM_REQ_FLOW_CONTROL, n->flow_control);
 	BF_MLX5_SET(m, BF_CM_REQ_PSN, n->psn);
 	BF_MLX5_SET(m, BF_CM_REQ_LOCAL_TIMEOUT, BF_CM_RESPONSE_TIMEOUT);
-	BF_MLX5_SET(m, BF_CM_REQ_RETRY_COUNT, n->retry_count);
 	BF_MLX5_SET(m, BF_CM_REQ_PKEY, BF_CM_PKEY);
 	BF_MLX5_SET(m, BF_CM_REQ_MTU, id->path.mtu);
-	BF_MLX5_SET(m, BF_CM_REQ_RNR_RETRY, n->rnr_retry);
 	BF_MLX5_SET(m, BF_CM_REQ_MAX_RETRIES, BF_CM_MAX_RETRIES);
-	BF_MLX5_SET(m, BF_CM_REQ_SRQ, n->srq);
-	BF_MLX5_SET(m, BF_CM_REQ_LOCAL_LID, BF_CM_LID_PERMISSIVE);
-	BF_MLX5_SET(m, BF_CM_REQ_REMOTE_LID, BF_CM_LID_PERMISSIVE);
+	BF_MLX5_SET(m, BF_CM_REQ_LOCAL_LID, id->path.slid ? id->path.slid : BF_CM_LID_PERMISSIVE);
+	BF_MLX5_SET(m, BF_CM_REQ_REMOTE_LID, id->path.dlid ? id->path.dlid : BF_CM_LID_PERMISSIVE);
 	memcpy(m + BF_CM_REQ_LOCAL_GID, id->path.sgid, 16);
 	memcpy(m + BF_CM_REQ_REMOTE_GID, id->path.dgid, 16);
 	BF_MLX5_SET(m, BF_CM_REQ_FLOW_LABEL, id->path.flow_label);
@@ -104,14 +117,19 @@ void bf_cm_build_rep(struct bf_cm_id *id, const void *data, uint32_t len)
 	uint8_t *m = id->mad;
 
 	bf_cm_build(m, BF_CM_REP, id->tid, id->local_id, id->remote_id);
-	BF_MLX5_SET(m, BF_CM_REP_QPN, n->qpn);
 	BF_MLX5_SET(m, BF_CM_REP_PSN, n->psn);
 	BF_MLX5_SET(m, BF_CM_REP_RESPONDER_RESOURCES, n->responder_resources);
-	BF_MLX5_SET(m, BF_CM_REP_INITIATOR_DEPTH, n->initiator_depth);
 	BF_MLX5_SET(m, BF_CM_REP_ACK_DELAY, BF_CM_ACK_DELAY);
-	BF_MLX5_SET(m, BF_CM_REP_FLOW_CONTROL, n->flow_control);
 	BF_MLX5_SET(m, BF_CM_REP_RNR_RETRY, n->rnr_retry);
-	BF_MLX5_SET(m, BF_CM_REP_SRQ, n->srq);
+	if (id->qp_type == BF_CM_QPT_XRC_TGT) {
+		BF_MLX5_SET(m, BF_CM_REP_SRQ, 1);
+		BF_MLX5_SET(m, BF_CM_REP_EECN, n->qpn);
+	} else {
+		BF_MLX5_SET(m, BF_CM_REP_INITIATOR_DEPTH, n->initiator_depth);
+		BF_MLX5_SET(m, BF_CM_REP_FLOW_CONTROL, n->flow_control);
+		BF_MLX5_SET(m, BF_CM_REP_SRQ, n->srq);
+		BF_MLX5_SET(m, BF_CM_REP_QPN, n->qpn);
+	}
 	bf_put_be64(m + BF_CM_REP_CA_GUID, id->device->node_guid);
 	memcpy(m + BF_CM_REP_PRIVATE, data, len);
 }

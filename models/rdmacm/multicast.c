@@ -8,6 +8,7 @@
 
 #include "models/rdmacm/rdmacm_internal.h"
 
+#define FIRST_MLID 0xc000u /* IBA vol. 1 section 4.1.3; which a group gets is the subnet manager's choice */
 #define GROUP_QPN 0xffffffu
 #define KERNEL_ENOTSUPP 524 /* include/linux/errno.h: not for programs, but cma.c gives it to them */
 
@@ -44,14 +45,25 @@ void bf_cm_leave_groups(struct bf_cm_id *id)
 	}
 }
 
-/* RoCE v2 has the group's IPv4 address in its GID, and knows no groups of IPv6. */
-static int make_gid(const struct sockaddr *address, uint8_t gid[16])
+/*
+ * RoCE v2 has the group's IPv4 address in its GID, and knows no groups of IPv6. InfiniBand has 28 bits of it behind a
+ * prefix of RFC 4391 with the connection manager's mark in it (core/cma.c cma_set_mgid()).
+ */
+static int make_gid(const struct bf_cm_id *id, const struct sockaddr *address, uint8_t gid[16])
 {
+	static const uint8_t prefix[12] = { 0xff, 0x12, 0x40, 0x01, BF_CM_PKEY >> 8, BF_CM_PKEY & 0xff };
+	uint32_t ipv4;
+
 	if (bf_cm_addr_any(address))
 		return -EINVAL;
 	if (address->sa_family != AF_INET)
 		return -KERNEL_ENOTSUPP;
-	bf_cm_mapped_gid(gid, ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr));
+	ipv4 = ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr);
+	bf_cm_mapped_gid(gid, ipv4);
+	if (id->device->infiniband) {
+		memcpy(gid, prefix, sizeof(prefix));
+		bf_put_be32(gid + 12, ipv4 & 0x0fffffff);
+	}
 	return 0;
 }
 
@@ -69,6 +81,11 @@ static void tell_joined(struct bf_cm_group *g, const uint8_t gid[16])
 	p->ah_attr.grh.sgid_index = BF_CM_SGID_INDEX;
 	p->ah_attr.grh.hop_limit = BF_CM_HOP_LIMIT;
 	p->ah_attr.is_global = 1;
+	if (id->device->infiniband) {
+		p->ah_attr.grh.sgid_index = 0;
+		p->ah_attr.grh.hop_limit = 0;
+		p->ah_attr.dlid = (uint16_t)(FIRST_MLID | (gid[14] << 8 & 0x3f00) | gid[15]);
+	}
 	p->ah_attr.port_num = 1;
 	bf_cm_tell_group(g, BF_CM_MULTICAST_JOIN, &resp);
 }
@@ -90,7 +107,7 @@ static int join(struct bf_cm_call *c, const struct rdma_ucm_join_mcast *cmd)
 		return err;
 	if ((id->cma != BF_CMA_BOUND && id->cma != BF_CMA_ADDR) || id->qp_type != BF_CM_QPT_UD)
 		return -EINVAL;
-	err = make_gid(address, gid);
+	err = make_gid(id, address, gid);
 	if (err)
 		return err;
 	g = malloc(sizeof(*g));

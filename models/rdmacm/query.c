@@ -9,6 +9,8 @@ static void fill_path(const struct bf_cm_id *id, struct ib_user_path_rec *r)
 {
 	memcpy(r->dgid, id->path.dgid, sizeof(r->dgid));
 	memcpy(r->sgid, id->path.sgid, sizeof(r->sgid));
+	r->slid = htons(id->path.slid);
+	r->dlid = htons(id->path.dlid);
 	r->flow_label = htonl(id->path.flow_label);
 	r->reversible = 1;
 	r->mtu = id->path.mtu;
@@ -35,8 +37,7 @@ static void fill_gids(const struct bf_cm_id *id, uint8_t sgid[16], uint8_t dgid[
 		memcpy(sgid, id->path.sgid, 16);
 		memcpy(dgid, id->path.dgid, 16);
 	} else if (id->device) {
-		sgid[10] = sgid[11] = 0xff;
-		bf_put_be32(sgid + 12, id->device->ipv4);
+		bf_cm_gid(id->device, id->device->ipv4, sgid);
 	}
 }
 
@@ -127,6 +128,8 @@ static void pack_path(const struct bf_cm_id *id, uint8_t *r)
 {
 	memcpy(r + 8, id->path.dgid, 16);
 	memcpy(r + 24, id->path.sgid, 16);
+	bf_put_be16(r + 40, id->path.dlid);
+	bf_put_be16(r + 42, id->path.slid);
 	bf_put_be32(r + 44, id->path.flow_label << 8 | id->path.hop_limit);
 	r[48] = id->path.traffic_class;
 	r[49] = 0x80; /* reversible */

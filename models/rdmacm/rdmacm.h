@@ -35,6 +35,7 @@ struct bf_rdmacm_device {
 	struct bf_uverbs *uverbs; /* borrowed; the manager takes its datagrams of management */
 	uint32_t ipv4;            /* of its port, host order */
 	uint64_t node_guid;       /* host order */
+	bool infiniband;          /* its link: peers are named by LIDs, the low 16 bits of their address */
 };
 
 struct bf_rdmacm_opts {

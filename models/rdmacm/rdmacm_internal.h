@@ -38,7 +38,13 @@
 #define BF_AF_IB 27u
 
 /* Numbers of the verbs (enum ib_qp_type, enum ib_event_type), and of rdma/rdma_cma.h enum rdma_cm_event_type. */
-enum { BF_CM_QPT_RC = 2, BF_CM_QPT_UC = 3, BF_CM_QPT_UD = 4 };
+enum {
+	BF_CM_QPT_RC = 2,
+	BF_CM_QPT_UC = 3,
+	BF_CM_QPT_UD = 4,
+	BF_CM_QPT_XRC_INI = 9, /* asks, and sends */
+	BF_CM_QPT_XRC_TGT = 10 /* is asked, and receives */
+};
 #define BF_CM_COMM_EST 4u
 enum {
 	BF_CM_ADDR_RESOLVED,
@@ -108,6 +114,7 @@ struct bf_cm_path {
 	uint8_t sgid[16], dgid[16];
 	uint32_t ipv4; /* the peer's, where its queue pair 1 is */
 	uint32_t flow_label;
+	uint16_t slid, dlid; /* 0: not InfiniBand */
 	uint8_t mtu, traffic_class, hop_limit, sl;
 };
 
@@ -287,6 +294,7 @@ uint16_t bf_cm_addr_port(const struct sockaddr *a);
 void bf_cm_addr_set_port(struct sockaddr *a, uint16_t port);
 /* Binds to an address of this machine, or to none in particular. */
 int bf_cm_bind_to(struct bf_cm_id *id, const struct sockaddr *address);
+void bf_cm_gid(const struct bf_rdmacm_device *d, uint32_t ipv4, uint8_t gid[16]); /* of a port like the device's */
 void bf_cm_mapped_gid(uint8_t gid[16], uint32_t ipv4);
 /* From the identifier's device to `ipv4`. */
 void bf_cm_path_to(struct bf_cm_id *id, uint32_t ipv4);

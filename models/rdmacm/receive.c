@@ -28,7 +28,8 @@ static void take_rep(struct bf_cm_id *id, const uint8_t *m)
 	struct bf_cm_conn *n = &id->conn;
 
 	id->remote_id = BF_MLX5_GET(m, BF_CM_LOCAL_ID);
-	n->remote_qpn = BF_MLX5_GET(m, BF_CM_REP_QPN);
+	n->remote_qpn =
+	    id->qp_type == BF_CM_QPT_XRC_INI ? BF_MLX5_GET(m, BF_CM_REP_EECN) : BF_MLX5_GET(m, BF_CM_REP_QPN);
 	n->remote_psn = BF_MLX5_GET(m, BF_CM_REP_PSN);
 	n->initiator_depth = (uint8_t)BF_MLX5_GET(m, BF_CM_REP_RESPONDER_RESOURCES);
 	n->responder_resources = (uint8_t)BF_MLX5_GET(m, BF_CM_REP_INITIATOR_DEPTH);

@@ -131,6 +131,21 @@ static void fill_event(const struct bf_cm_id *id, const uint8_t *m, struct rdma_
 	memcpy(p->private_data, m + BF_CM_REQ_PRIVATE + BF_CMA_HEAD_LEN, p->private_data_len);
 }
 
+/* Which kind of queue pair is asked for (core/cm.c cm_req_get_qp_type()); 0: none that is known. */
+static uint32_t type_of(const uint8_t *mad)
+{
+	switch (BF_MLX5_GET(mad, BF_CM_REQ_TRANSPORT)) {
+	case 0:
+		return BF_CM_QPT_RC;
+	case 1:
+		return BF_CM_QPT_UC;
+	case BF_CM_TRANSPORT_EXTENDED:
+		return BF_MLX5_GET(mad, BF_CM_REQ_EXTENDED) == BF_CM_EXTENDED_XRC ? BF_CM_QPT_XRC_TGT : 0;
+	default:
+		return 0;
+	}
+}
+
 void bf_cm_on_req(const struct bf_cm_agent *a, uint32_t ipv4, const uint8_t *mad)
 {
 	struct request r = { .agent = a,
@@ -141,7 +156,6 @@ void bf_cm_on_req(const struct bf_cm_agent *a, uint32_t ipv4, const uint8_t *mad
 			     .service = bf_get_be64(mad + BF_CM_REQ_SERVICE) };
 	struct bf_cm_id *listener, *id = bf_cm_by_remote(a->cm, r.remote_id, ipv4);
 	struct rdma_ucm_event_resp resp = { 0 };
-	uint32_t type;
 
 	if (id) {
 		repeated(id);
@@ -153,8 +167,7 @@ void bf_cm_on_req(const struct bf_cm_agent *a, uint32_t ipv4, const uint8_t *mad
 		bf_cm_refuse(a, ipv4, mad, BF_CM_REJ_INVALID_SERVICE);
 		return;
 	}
-	type = BF_MLX5_GET(mad, BF_CM_REQ_TRANSPORT) ? BF_CM_QPT_UC : BF_CM_QPT_RC;
-	if (type != listener->qp_type || BF_MLX5_GET(mad, BF_CM_REQ_TRANSPORT) > 1) {
+	if (type_of(mad) != listener->qp_type) {
 		bf_cm_refuse(a, ipv4, mad, BF_CM_REJ_CONSUMER);
 		return;
 	}

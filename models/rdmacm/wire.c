@@ -127,7 +127,8 @@ static uint32_t qpn_of(const uint8_t *mad, uint32_t kind)
 	case BF_CM_REQ:
 		return BF_MLX5_GET(mad, BF_CM_REQ_QPN);
 	case BF_CM_REP:
-		return BF_MLX5_GET(mad, BF_CM_REP_QPN);
+		return BF_MLX5_GET(mad, BF_CM_REP_QPN) ? BF_MLX5_GET(mad, BF_CM_REP_QPN)
+						       : BF_MLX5_GET(mad, BF_CM_REP_EECN);
 	case BF_CM_DREQ:
 		return BF_MLX5_GET(mad, BF_CM_DREQ_QPN);
 	case BF_CM_SIDR_REP:

@@ -27,6 +27,28 @@ int bf_uv_destroy_flow(struct bf_uv_call *c)
 	return cmd.comp_mask ? -EINVAL : bf_uv_destroy_handle(c, UVERBS_OBJECT_FLOW, cmd.flow_handle);
 }
 
+int bf_uv_destroy_wq(struct bf_uv_call *c)
+{
+	struct ib_uverbs_ex_destroy_wq_resp resp = { .response_length = sizeof(resp) };
+	struct ib_uverbs_ex_destroy_wq cmd;
+	int err = bf_uv_request(c, &cmd, sizeof(cmd));
+
+	if (!err)
+		err = cmd.comp_mask ? -EOPNOTSUPP : bf_uv_destroy_handle(c, UVERBS_OBJECT_WQ, cmd.wq_handle);
+	resp.events_reported = c->f->async_read;
+	return err ? err : bf_uv_response(c, &resp, sizeof(resp));
+}
+
+int bf_uv_destroy_rwq_ind_table(struct bf_uv_call *c)
+{
+	struct ib_uverbs_ex_destroy_rwq_ind_table cmd;
+	int err = bf_uv_request(c, &cmd, sizeof(cmd));
+
+	if (err)
+		return err;
+	return cmd.comp_mask ? -EOPNOTSUPP : bf_uv_destroy_handle(c, UVERBS_OBJECT_RWQ_IND_TBL, cmd.ind_tbl_handle);
+}
+
 int bf_uv_destroy_ah(struct bf_uv_call *c)
 {
 	struct ib_uverbs_destroy_ah cmd;

@@ -1,11 +1,12 @@
 /*
  * The GID table of a port: link-local and of the IPv4 address, each as RoCE v1 and v2, in the order in which Linux
- * core/roce_gid_mgmt.c fills it. And where a GID leads: the wire has IPv4 only, and MAC addresses that are made of it
- * (models/fabric), so that both kinds can be resolved without asking anybody.
+ * core/roce_gid_mgmt.c fills it; of InfiniBand, the default prefix and the port's GUID alone. And where a GID leads:
+ * the wire has IPv4 only, and MAC addresses that are made of it (models/fabric), so that both kinds can be resolved
+ * without asking anybody.
  */
 #include "models/uverbs/uverbs_internal.h"
 
-#define IFINDEX 2u /* any that is not 0: the port's network device */
+#define LOOPBACK 1u /* its number in each network name space (LOOPBACK_IFINDEX of linux/net/flow.h) */
 
 static const uint8_t mapped_prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
@@ -14,8 +15,15 @@ static bool link_local(uint32_t index)
 	return index < 2;
 }
 
-uint32_t bf_uv_gid_type(uint32_t index)
+uint32_t bf_uv_gids(const struct bf_uverbs_opts *o)
 {
+	return o->infiniband ? 1 : BF_UV_GIDS;
+}
+
+uint32_t bf_uv_gid_type(const struct bf_uverbs_opts *o, uint32_t index)
+{
+	if (o->infiniband)
+		return IB_UVERBS_GID_TYPE_IB;
 	return index & 1 ? IB_UVERBS_GID_TYPE_ROCE_V2 : IB_UVERBS_GID_TYPE_ROCE_V1;
 }
 
@@ -75,9 +83,13 @@ int bf_uv_gid_resolve(const uint8_t gid[16], uint8_t mapped[16], uint8_t mac[6])
 
 static void fill(const struct bf_uverbs *u, uint32_t index, struct ib_uverbs_gid_entry *e)
 {
-	*e = (struct ib_uverbs_gid_entry){
-		.gid_index = index, .port_num = 1, .gid_type = bf_uv_gid_type(index), .netdev_ifindex = IFINDEX
-	};
+	*e = (struct ib_uverbs_gid_entry){ .gid_index = index,
+					   .port_num = 1,
+					   .gid_type = bf_uv_gid_type(&u->opts, index),
+					   .netdev_ifindex =
+					       u->opts.interface_index ? u->opts.interface_index : LOOPBACK };
+	if (u->opts.infiniband)
+		e->netdev_ifindex = 0;
 	bf_uv_gid(&u->opts, index, (uint8_t *)e->gid);
 }
 
@@ -94,7 +106,7 @@ int bf_uv_query_gid_entry(struct bf_uv_call *c)
 		return -EFAULT;
 	if (flags || port != 1 || index >= BF_UV_GID_ROOM)
 		return -EINVAL;
-	if (index >= BF_UV_GIDS)
+	if (index >= bf_uv_gids(&c->u->opts))
 		return -ENODATA;
 	fill(c->u, index, &e);
 	return bf_uv_attr_put(c, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &e, sizeof(e));
@@ -116,9 +128,9 @@ int bf_uv_query_gid_table(struct bf_uv_call *c)
 		return -EFAULT;
 	if (flags || size < sizeof(e) || size > 4 * sizeof(e))
 		return -EINVAL;
-	if (room->bytes.len / size < BF_UV_GIDS)
+	if (room->bytes.len / size < bf_uv_gids(&c->u->opts))
 		return -EINVAL;
-	for (uint32_t i = 0; i < BF_UV_GIDS; i++, count++) {
+	for (uint32_t i = 0; i < bf_uv_gids(&c->u->opts); i++, count++) {
 		fill(c->u, i, &e);
 		memcpy(table + count * size, &e, sizeof(e));
 	}

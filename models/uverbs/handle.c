@@ -34,6 +34,10 @@ static uint32_t *count_of(struct bf_uverbs *u, uint16_t type)
 		return &n->ahs;
 	case UVERBS_OBJECT_FLOW:
 		return &n->flows;
+	case UVERBS_OBJECT_WQ:
+		return &n->wqs;
+	case UVERBS_OBJECT_RWQ_IND_TBL:
+		return &n->tables;
 	default:
 		return bf_uv_provider(u)->count(n, type);
 	}

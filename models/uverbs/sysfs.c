@@ -38,20 +38,34 @@ static void put_gids(const struct tree *t)
 		int at = 0;
 
 		memset(gid, 0, sizeof(gid));
-		if (i < BF_UV_GIDS)
+		if (i < bf_uv_gids(t->opts))
 			bf_uv_gid(t->opts, i, gid);
 		for (uint32_t j = 0; j < 16; j += 2)
 			at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%04x", j ? ":" : "",
 				       bf_get_be16(gid + j));
 		snprintf(below, sizeof(below), "ports/1/gids/%u", i);
 		put(t, below, text);
-		if (i >= BF_UV_GIDS)
+		if (i >= bf_uv_gids(t->opts))
 			continue; /* reading these of a free place fails */
 		snprintf(below, sizeof(below), "ports/1/gid_attrs/types/%u", i);
-		put(t, below, bf_uv_gid_type(i) == IB_UVERBS_GID_TYPE_ROCE_V2 ? "RoCE v2" : "IB/RoCE v1");
+		put(t, below, bf_uv_gid_type(t->opts, i) == IB_UVERBS_GID_TYPE_ROCE_V2 ? "RoCE v2" : "IB/RoCE v1");
+		if (t->opts->infiniband)
+			continue; /* the same: it has no network interface */
 		snprintf(below, sizeof(below), "ports/1/gid_attrs/ndevs/%u", i);
-		put(t, below, "lo");
+		put(t, below, t->opts->interface);
 	}
+}
+
+static void put_link(const struct tree *t)
+{
+	const bool ib = t->opts->infiniband;
+	char text[8];
+
+	put(t, "ports/1/link_layer", ib ? "InfiniBand" : "Ethernet");
+	snprintf(text, sizeof(text), "0x%x", ib ? t->opts->ipv4 & 0xffff : 0);
+	put(t, "ports/1/lid", text);
+	snprintf(text, sizeof(text), "0x%x", ib ? BF_UVERBS_SM_LID : 0);
+	put(t, "ports/1/sm_lid", text);
 }
 
 static void put_guid(const struct tree *t, const char *file)
@@ -81,5 +95,6 @@ void bf_uverbs_sysfs(const struct bf_uverbs_opts *opts, uint32_t index,
 		put(&t, (*file)[0], (*file)[1]);
 	put_guid(&t, "node_guid");
 	put_guid(&t, "sys_image_guid");
+	put_link(&t);
 	put_gids(&t);
 }

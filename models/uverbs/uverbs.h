@@ -78,6 +78,9 @@ struct bf_uverbs_host {
 	int (*copy_out)(void *arg, uint64_t address, const void *from, uint32_t len);
 };
 
+/* Where the subnet manager is on a link of InfiniBand: it answers nobody, what it gives out is fixed. */
+#define BF_UVERBS_SM_LID 1u
+
 struct bf_uverbs_opts {
 	const char *name;                      /* "mlx5_0" */
 	const struct bf_uv_provider *provider; /* the driver, such as bf_mlx5_ib */
@@ -86,11 +89,15 @@ struct bf_uverbs_opts {
 	struct bf_ioas *ioas;
 	struct bf_uverbs_host host;
 	uint32_t ipv4; /* of the port: GIDs are made from it */
+	/* The network interface that the port is, for sysfs, and its number there, 0: as the loopback's, 1 */
+	const char *interface;
+	uint32_t interface_index;
 	uint8_t mac[6];
 	uint32_t mtu;       /* of packets on the way from the port, 256 to 4096; 0: 4096 */
 	uint64_t node_guid; /* host order */
 	uint64_t epoch_ns;  /* wall-clock time at simulated time 0, since 1970: what time stamps are converted with */
 	bool blueflame;     /* tell programs of BlueFlame registers (bf_reg_size 512, otherwise 0) */
+	bool infiniband;    /* the port's link: a LID, the low 16 bits of `ipv4`, and one GID made of the MAC */
 	bool no_ioctl;      /* answer every ioctl with ENOTTY: programs fall back to write() */
 };
 
@@ -140,6 +147,7 @@ void bf_uverbs_sysfs(const struct bf_uverbs_opts *opts, uint32_t index,
 /* What a program left open at the end, by kind; for reports. */
 struct bf_uverbs_counts {
 	uint32_t pds, mrs, dms, mws, xrcds, cqs, qps, srqs, ahs, channels, uars, umems, devx_objects, files, flows;
+	uint32_t wqs, tables;       /* receive queues apart, tables of them */
 	uint64_t commands, unknown; /* requests so far; those that no method answers */
 };
 void bf_uverbs_counts(const struct bf_uverbs *u, struct bf_uverbs_counts *out);

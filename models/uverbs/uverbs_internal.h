@@ -23,7 +23,7 @@
 
 #define BF_UV_PAGE BF_UVERBS_PAGE
 #define BF_UV_VECTORS 4u   /* completion vectors, an event queue each */
-#define BF_UV_GIDS 4u      /* RoCE v1 and v2, link-local and of the IPv4 address */
+#define BF_UV_GIDS 4u      /* at most: RoCE v1 and v2, link-local and of the IPv4 address */
 #define BF_UV_GID_ROOM 16u /* places in the table, of which those are taken */
 #define BF_UV_PKEY 0xffffu
 #define BF_UV_NO_HANDLE UINT32_MAX
@@ -198,6 +198,7 @@ struct bf_uv_qp {
 	struct {
 		uint32_t sqn, rqn, tisn, tirn; /* 0: none */
 	} raw;                                 /* of raw packets */
+	struct bf_uv_object *table;            /* of receive queues: only a hash over it, without queues of its own */
 	uint8_t *dct;                          /* a DC target's command block until it is created */
 	struct bf_uv_qp *next_by_number;
 };
@@ -275,7 +276,11 @@ struct bf_uverbs_file {
 	V(modify_srq)                                                                                                  \
 	V(query_srq)                                                                                                   \
 	V(open_xrcd)                                                                                                   \
-	V(create_flow)
+	V(open_qp)                                                                                                     \
+	V(create_flow)                                                                                                 \
+	V(create_wq)                                                                                                   \
+	V(modify_wq)                                                                                                   \
+	V(create_rwq_ind_table)
 
 /*
  * A driver below the verbs, as mlx5_ib is one. `device_size` and `file_size` are of structures that begin with struct
@@ -381,9 +386,10 @@ int bf_uv_alloc_async(struct bf_uv_call *c);
 int bf_uv_info_handles(struct bf_uv_call *c);
 int bf_uv_query_gid_table(struct bf_uv_call *c);
 int bf_uv_query_gid_entry(struct bf_uv_call *c);
+uint32_t bf_uv_gids(const struct bf_uverbs_opts *o); /* how many there are */
 void bf_uv_gid(const struct bf_uverbs_opts *o, uint32_t index, uint8_t gid[16]);
-uint32_t bf_uv_gid_type(uint32_t index);        /* IB_UVERBS_GID_TYPE_* */
-bool bf_uv_gid_is_group(const uint8_t gid[16]); /* rdma/ib_addr.h rdma_is_multicast_addr() */
+uint32_t bf_uv_gid_type(const struct bf_uverbs_opts *o, uint32_t index); /* IB_UVERBS_GID_TYPE_* */
+bool bf_uv_gid_is_group(const uint8_t gid[16]);                          /* rdma/ib_addr.h rdma_is_multicast_addr() */
 /* What the wire knows: the IPv4-mapped form of a GID and the MAC of its owner. -EINVAL when it leads nowhere. */
 int bf_uv_gid_resolve(const uint8_t gid[16], uint8_t mapped[16], uint8_t mac[6]);
 
@@ -408,6 +414,8 @@ int bf_uv_destroy_srq(struct bf_uv_call *c);
 int bf_uv_destroy_srq_write(struct bf_uv_call *c);
 int bf_uv_destroy_ah(struct bf_uv_call *c);
 int bf_uv_destroy_flow(struct bf_uv_call *c);
+int bf_uv_destroy_wq(struct bf_uv_call *c);
+int bf_uv_destroy_rwq_ind_table(struct bf_uv_call *c);
 int bf_uv_close_xrcd(struct bf_uv_call *c);
 
 /* verbs.c: hand over to the provider. */

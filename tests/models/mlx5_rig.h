@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/mlx5/device_internal.h"
 #include "models/mlx5/mlx5.h"
 #include "models/mlx5/wqe.h"
 
@@ -85,10 +86,30 @@ struct rig_qp {
 	uint32_t bf_half;
 };
 
+/*
+ * Whoever is refused is told why: which field, what it was, what is allowed. Without a word are commands by which
+ * drivers find out what there is (registers, addresses of ports, kinds of objects); an unknown one says it by its
+ * status.
+ */
+static inline void rig_says_why(const struct rig_node *n, uint32_t opcode, uint32_t status)
+{
+	const bool asks = opcode == BF_MLX5_CMD_ACCESS_REG || opcode == BF_MLX5_CMD_QUERY_ROCE_ADDRESS ||
+			  opcode == BF_MLX5_CMD_CREATE_GENERAL_OBJECT;
+
+	if (!status || status == BF_MLX5_CMD_BAD_OP || asks || n->dev->refusal[0])
+		return;
+	fprintf(stderr, "command 0x%x: status 0x%x, and no word why\n", opcode, status);
+	abort();
+}
+
 static inline uint32_t rig_cmd(struct rig_node *n, const void *in, size_t in_len, void *out, size_t out_len)
 {
+	uint32_t status;
+
 	RIG_MUST(!bf_mlx5_cmd(n->dev, in, in_len, out, out_len));
-	return BF_MLX5_GET(out, BF_CMD_OUT_STATUS);
+	status = BF_MLX5_GET(out, BF_CMD_OUT_STATUS);
+	rig_says_why(n, BF_MLX5_GET(in, BF_CMD_OPCODE), status);
+	return status;
 }
 
 /* A command that must succeed; returns the number in its answer. */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_user_cm.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ struct cm_rig;
 struct cm_machine {
 	struct cm_rig *rig;
 	uint32_t ipv4;
+	uint8_t qp_type; /* that identifiers of RDMA_PS_IB ask for (IB_UVERBS_QPT_*); 0: RC */
 	struct bf_space space;
 	struct bf_ioas ioas;
 	struct bf_mlx5 *nic;
@@ -145,7 +147,7 @@ static inline void cm_on_mad(void *owner, uint32_t ipv4, const uint8_t mad[BF_UV
 
 /* ---- machines ---- */
 
-static inline void cm_machine_open(struct cm_rig *r, uint32_t index, bool manager)
+static inline void cm_machine_open(struct cm_rig *r, uint32_t index, bool manager, bool infiniband)
 {
 	static const char *const names[] = { "mlx5_0", "mlx5_1" };
 	struct cm_machine *m = &r->machine[index];
@@ -154,9 +156,12 @@ static inline void cm_machine_open(struct cm_rig *r, uint32_t index, bool manage
 				    .space = &m->space,
 				    .ioas = &m->ioas,
 				    .fabric = r->fabric,
+				    .infiniband = infiniband,
 				    .irq = cm_irq,
 				    .irq_owner = m };
-	struct bf_uverbs_opts u = { .name = names[index], .space = &m->space, .ioas = &m->ioas, .mtu = 2048 };
+	struct bf_uverbs_opts u = {
+		.name = names[index], .space = &m->space, .ioas = &m->ioas, .mtu = 2048, .infiniband = infiniband
+	};
 	struct bf_rdmacm_opts o = { .devices = 1, .routed = true, .is_here = cm_is_here, .salt = index };
 
 	m->rig = r;
@@ -178,20 +183,25 @@ static inline void cm_machine_open(struct cm_rig *r, uint32_t index, bool manage
 		CM_MUST(!bf_uverbs_mad_open(m->uverbs, cm_on_mad, m));
 		return;
 	}
-	o.device[0] = (struct bf_rdmacm_device){ m->uverbs, m->ipv4, 0x1234000000000000ull + index };
+	o.device[0] = (struct bf_rdmacm_device){ m->uverbs, m->ipv4, 0x1234000000000000ull + index, infiniband };
 	o.host = u.host;
 	CM_MUST(!bf_rdmacm_create(r->sim, &o, &m->cm));
 	CM_MUST(!bf_rdmacm_open(m->cm, &m->f, &m->fd));
 }
 
-static inline struct cm_rig *cm_open(bool both)
+static inline struct cm_rig *cm_open_link(bool both, bool infiniband)
 {
 	struct cm_rig *r = calloc(1, sizeof(*r));
 
 	CM_MUST(r && !bf_sim_create(1, &r->sim) && !bf_fabric_create(r->sim, &r->fabric));
-	cm_machine_open(r, 0, true);
-	cm_machine_open(r, 1, both);
+	cm_machine_open(r, 0, true, infiniband);
+	cm_machine_open(r, 1, both, infiniband);
 	return r;
+}
+
+static inline struct cm_rig *cm_open(bool both)
+{
+	return cm_open_link(both, false);
 }
 
 static inline void cm_close(struct cm_rig *r)
@@ -248,9 +258,10 @@ static inline int cm_write(struct cm_machine *m, uint32_t cmd, const void *in, u
 
 static inline uint32_t cm_id(struct cm_machine *m, uint64_t uid, uint16_t ps)
 {
-	struct rdma_ucm_create_id cmd = { .uid = uid, .response = CM_RESPONSE(m->rig), .ps = ps, .qp_type = 2 };
+	struct rdma_ucm_create_id cmd = { .uid = uid, .response = CM_RESPONSE(m->rig), .ps = ps };
 	struct rdma_ucm_create_id_resp resp;
 
+	cmd.qp_type = m->qp_type ? m->qp_type : IB_UVERBS_QPT_RC;
 	CM_MUST(!cm_write(m, RDMA_USER_CM_CMD_CREATE_ID, &cmd, sizeof(cmd)));
 	memcpy(&resp, cm_out(m->rig), sizeof(resp));
 	return resp.id;

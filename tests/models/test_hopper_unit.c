@@ -339,6 +339,31 @@ START_TEST(a_waiter_parked_last_is_found_last)
 }
 END_TEST
 
+/* On the wall clock the search may come 1000 s late, which must not take as long again. */
+START_TEST(a_search_that_is_late_looks_only_at_who_is_there)
+{
+	struct waiter w[3];
+	uint32_t next = 0;
+	struct rig r;
+
+	rig_open(&r, &(struct rig_opts){ 0 });
+	for (uint32_t i = 0; i < 3; i++) {
+		rig_do(&r, 0, BF_SYNC_INIT, i * 8, 1, 0);
+		park(&r, &w[i], i, i * 8, &next);
+		pass(&r, 100);
+	}
+	rig_do(&r, 0, BF_SYNC_ARRIVE, 2 * 8, 1, 0);
+	rig_do(&r, 0, BF_SYNC_ARRIVE, 0, 1, 0);
+	ck_assert_uint_eq(next, 0);
+	r.sim->now_ps += 1000 * BF_S;
+	rig_run(&r);
+	ck_assert_uint_eq(next, 3);
+	ck_assert_uint_eq(counts_of(&r)->woken, 2);
+	ck_assert_uint_eq(counts_of(&r)->expired, 1);
+	rig_close(&r);
+}
+END_TEST
+
 /* `warp`'s lanes ask for barriers 0 to `barriers` - 1 in turn. */
 static void look(struct rig *r, struct waiter *w, uint32_t warp, uint32_t barriers, uint32_t *next)
 {
@@ -651,6 +676,7 @@ int main(void)
 	tcase_add_test(tc, an_exit_drops_lines);
 	tcase_add_test(tc, wakes_in_order_of_parking);
 	tcase_add_test(tc, a_waiter_parked_last_is_found_last);
+	tcase_add_test(tc, a_search_that_is_late_looks_only_at_who_is_there);
 	tcase_add_test(tc, a_wait_on_several_barriers_looks_at_one_after_the_other);
 	tcase_add_test(tc, a_wait_ends_at_its_15th_tick);
 	tcase_add_test(tc, thirty_two_may_wait);

@@ -50,8 +50,8 @@ START_TEST(loads_stores_barriers)
 	ck_assert_uint_eq(word_at(&r, 1024), 512);
 	ck_assert_uint_eq(r.ended, 1);
 	ck_assert_uint_eq(bf_ptx_device_busy(r.device), 0);
-	ck_assert_uint_eq(bf_ptx_device_counts(r.device).blocks, 4);
-	ck_assert_uint_gt(bf_ptx_device_counts(r.device).instructions, 512 * 30);
+	ck_assert_uint_eq(bf_ptx_device_counts(r.device)->blocks, 4);
+	ck_assert_uint_gt(bf_ptx_device_counts(r.device)->instructions, 512 * 30);
 	rig_close(&r);
 }
 END_TEST

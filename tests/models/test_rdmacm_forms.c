@@ -84,6 +84,77 @@ START_TEST(queries)
 }
 END_TEST
 
+/* What a subnet administrator would say, and what a queue pair is set to: LIDs, and no global route header. */
+START_TEST(infiniband)
+{
+	struct cm_rig *r = cm_open_link(true, true);
+	struct pair p = established(r);
+	struct rdma_ucm_query q = { .response = CM_RESPONSE(r), .id = p.c, .option = RDMA_USER_CM_QUERY_PATH };
+	struct rdma_ucm_init_qp_attr a = { .response = CM_RESPONSE(r), .id = p.c, .qp_state = 2 };
+	struct rdma_ucm_query_route_resp route;
+	struct ib_uverbs_qp_attr attr;
+	uint8_t bytes[128];
+
+	ck_assert_int_eq(cm_write(p.client, RDMA_USER_CM_CMD_QUERY, &q, sizeof(q)), 0);
+	memcpy(bytes, cm_out(r), sizeof(bytes));
+	ck_assert_mem_eq(bytes + 16 + 8, "\xfe\x80\0\0\0\0\0\0\0\0\x0a\xff\xfe\0\0\x02", 16);
+	ck_assert_mem_eq(bytes + 16 + 40, "\0\x02\0\x01", 4); /* to LID 2 from LID 1 */
+	ck_assert_mem_eq(bytes + 16 + 44, "\0\0\0\0", 4);     /* no hop beyond the subnet */
+	ck_assert_int_eq(cm_write(p.client, RDMA_USER_CM_CMD_QUERY_ROUTE, &q, sizeof(q)), 0);
+	memcpy(&route, cm_out(r), sizeof(route));
+	ck_assert_uint_eq(ntohs(route.ib_route[0].dlid), 2);
+	ck_assert_uint_eq(ntohs(route.ib_route[0].slid), 1);
+	ck_assert_int_eq(cm_write(p.client, RDMA_USER_CM_CMD_INIT_QP_ATTR, &a, sizeof(a)), 0);
+	memcpy(&attr, cm_out(r), sizeof(attr));
+	ck_assert_uint_eq(attr.ah_attr.is_global, 0);
+	ck_assert_uint_eq(attr.ah_attr.dlid, 2);
+	cm_close(r);
+}
+END_TEST
+
+static struct ib_uverbs_qp_attr attributes_for(struct cm_machine *m, uint32_t id, uint32_t state)
+{
+	struct rdma_ucm_init_qp_attr a = { .response = CM_RESPONSE(m->rig), .id = id, .qp_state = state };
+	struct ib_uverbs_qp_attr attr;
+
+	ck_assert_int_eq(cm_write(m, RDMA_USER_CM_CMD_INIT_QP_ATTR, &a, sizeof(a)), 0);
+	memcpy(&attr, cm_out(m->rig), sizeof(attr));
+	return attr;
+}
+
+/* XRC: the half that sends asks the half that receives; what one half does not have, is not set. */
+START_TEST(extended_connection)
+{
+	enum { RETRIES = 1u << 10 | 1u << 11 | 1u << 13, TIMEOUT = 1u << 9, DEST_READS = 1u << 17 | 1u << 15 };
+	struct cm_rig *r = cm_open(true);
+	struct cm_machine *client = &r->machine[0], *server = &r->machine[1];
+	uint32_t c, s;
+
+	client->qp_type = IB_UVERBS_QPT_XRC_INI;
+	server->qp_type = IB_UVERBS_QPT_XRC_TGT;
+	listener(server, RDMA_PS_IB);
+	c = routed(client, RDMA_PS_IB, server->ipv4);
+	ck_assert_int_eq(cm_connect(client, c, QPN_CLIENT, "hello"), 0);
+	cm_run(r, BF_MS);
+	s = expect(server, CONNECT_REQUEST, 0).id;
+	ck_assert_int_eq(cm_accept(server, s, UID_SERVER, QPN_SERVER, "welcome"), 0);
+	cm_run(r, BF_MS);
+	ck_assert_uint_eq(expect(client, CONNECT_RESPONSE, 0).param.conn.qp_num, QPN_SERVER);
+	ck_assert_uint_eq(attributes_for(client, c, 2).qp_attr_mask & DEST_READS, 0);
+	ck_assert_uint_eq(attributes_for(client, c, 3).qp_attr_mask & (RETRIES | TIMEOUT), RETRIES | TIMEOUT);
+	ck_assert_uint_eq(attributes_for(server, s, 2).qp_attr_mask & DEST_READS, DEST_READS);
+	ck_assert_uint_eq(attributes_for(server, s, 3).qp_attr_mask & (RETRIES | TIMEOUT), TIMEOUT);
+	ck_assert_uint_eq(attributes_for(client, c, 2).dest_qp_num, QPN_SERVER);
+	/* Another kind of queue pair is not what listens there. */
+	client->qp_type = IB_UVERBS_QPT_RC;
+	c = routed(client, RDMA_PS_IB, server->ipv4);
+	ck_assert_int_eq(cm_connect(client, c, QPN_CLIENT + 1, "hello"), 0);
+	cm_run(r, BF_MS);
+	expect(client, REJECTED, 28);
+	cm_close(r);
+}
+END_TEST
+
 /* ---- the wire, as others see it ---- */
 
 static uint32_t be(const uint8_t *m, uint32_t at, uint32_t bytes)
@@ -265,6 +336,8 @@ static Suite *suite(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, ports);
 	tcase_add_test(t, queries);
+	tcase_add_test(t, infiniband);
+	tcase_add_test(t, extended_connection);
 	tcase_add_test(t, request_bytes);
 	tcase_add_test(t, noise_on_the_wire);
 	tcase_add_test(t, every_command_cut_short);

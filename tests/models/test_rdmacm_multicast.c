@@ -105,6 +105,29 @@ START_TEST(what_a_program_hears)
 }
 END_TEST
 
+/* Of InfiniBand: a GID of RFC 4391's kind, and the LID that a subnet manager gave the group. */
+START_TEST(group_with_lid)
+{
+	static const uint8_t gid[16] = {
+		0xff, 0x12, 0x40, 0x01, 0xff, 0xff, [12] = 0x0f, [13] = 1, [14] = 2, [15] = 3
+	};
+	struct rdma_ucm_event_resp e;
+	const struct rdma_ucm_ud_param *p = &e.param.ud;
+	int number;
+
+	teardown();
+	r = cm_open_link(true, true);
+	m = &r->machine[0];
+	number = join(resolved(RDMA_PS_UDP));
+	ck_assert_int_ge(number, 0);
+	e = expect_joined((uint32_t)number);
+	ck_assert_mem_eq(p->ah_attr.grh.dgid, gid, 16);
+	ck_assert_uint_eq(p->ah_attr.grh.sgid_index, 0);
+	ck_assert_uint_eq(p->ah_attr.is_global, 1);
+	ck_assert_uint_eq(p->ah_attr.dlid, 0xc203);
+}
+END_TEST
+
 /* The older command, and a bound identifier instead of a resolved one. */
 START_TEST(by_address_of_ip)
 {
@@ -211,6 +234,7 @@ static Suite *suite(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, what_a_program_hears);
+	tcase_add_test(t, group_with_lid);
 	tcase_add_test(t, by_address_of_ip);
 	tcase_add_test(t, what_is_refused);
 	tcase_add_test(t, no_address_of_this_machine);

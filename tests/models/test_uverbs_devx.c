@@ -469,15 +469,19 @@ static void count_file(void *arg, const char *path, const char *text)
 		*seen |= !strcmp(text, "0000:0000:0000:0000:0000:ffff:0a00:0001") ? 2 : 0;
 	if (!strcmp(path, "infiniband/mlx5_9/device/modalias"))
 		*seen |= !strncmp(text, "pci:v000015B3d00001021", 22) ? 4 : 0;
+	if (!strcmp(path, "infiniband/mlx5_9/ports/1/gid_attrs/ndevs/3"))
+		*seen |= !strcmp(text, "eth7") ? 8 : 0;
 }
 
 START_TEST(sysfs)
 {
-	struct bf_uverbs_opts opts = { .provider = &bf_mlx5_ib, .name = "mlx5_9", .ipv4 = UV_IPV4 };
+	struct bf_uverbs_opts opts = {
+		.provider = &bf_mlx5_ib, .name = "mlx5_9", .ipv4 = UV_IPV4, .interface = "eth7"
+	};
 	uint32_t seen = 0;
 
 	bf_uverbs_sysfs(&opts, 3, count_file, &seen);
-	ck_assert_uint_eq(seen, 7);
+	ck_assert_uint_eq(seen, 15);
 }
 END_TEST
 

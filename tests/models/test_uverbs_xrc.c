@@ -258,6 +258,60 @@ START_TEST(shared_domain)
 }
 END_TEST
 
+static int open_qp(struct uv_rig *r, uint32_t xrcd, uint32_t qpn, uint8_t type, struct uv_qp *qp)
+{
+	struct ib_uverbs_open_qp in = { .pd_handle = xrcd, .qpn = qpn, .qp_type = type };
+	struct ib_uverbs_create_qp_resp resp;
+	struct uv_cmd c = { IB_USER_VERBS_CMD_OPEN_QP, &in, sizeof(in), sizeof(resp), NULL, 0, 0 };
+	int err = uv_invoke(r, &c, &resp, NULL);
+
+	*qp = (struct uv_qp){ .handle = resp.qp_handle, .qpn = resp.qpn };
+	return err;
+}
+
+static int drop_qp(struct uv_rig *r, const struct uv_qp *qp)
+{
+	struct ib_uverbs_destroy_qp_resp gone;
+
+	return uv_destroy(r, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, qp->handle, sizeof(gone), &gone);
+}
+
+/* A target that two files have open: either changes it, and it lives as long as one of them has it. */
+START_TEST(shared_target)
+{
+	struct uv_qp tgt, opened, again;
+	struct bf_uverbs_file *first;
+	uint32_t a, b, other;
+	struct uv_rig r;
+
+	uv_rig_open(&r, false);
+	r.inodes = true;
+	ck_assert_int_eq(uv_context(&r, false), 0);
+	ck_assert_int_eq(open_xrcd(&r, 4, O_CREAT, &a), 0);
+	tgt = make_target(&r, a);
+	first = r.f;
+	ck_assert_int_eq(bf_uverbs_open(r.u, &r.f), 0);
+	ck_assert_int_eq(uv_context(&r, false), 0);
+	ck_assert_int_eq(open_xrcd(&r, 5, 0, &b), 0);
+	ck_assert_int_eq(open_xrcd(&r, 6, O_CREAT, &other), 0);
+	ck_assert_int_eq(open_qp(&r, b, tgt.qpn, IB_UVERBS_QPT_RC, &opened), -EINVAL);
+	ck_assert_int_eq(open_qp(&r, b, tgt.qpn + 1, IB_UVERBS_QPT_XRC_TGT, &opened), -EINVAL);
+	ck_assert_int_eq(open_qp(&r, other, tgt.qpn, IB_UVERBS_QPT_XRC_TGT, &opened), -EINVAL);
+	ck_assert_int_eq(open_qp(&r, b + 7, tgt.qpn, IB_UVERBS_QPT_XRC_TGT, &opened), -EINVAL);
+	ck_assert_int_eq(open_qp(&r, b, tgt.qpn, IB_UVERBS_QPT_XRC_TGT, &opened), 0);
+	ck_assert_uint_eq(opened.qpn, tgt.qpn);
+	uv_connect(&r, &opened, 0x4321, 1); /* from RESET: it is the first's state, too */
+	bf_uverbs_close(first);
+	ck_assert_int_eq(open_qp(&r, b, tgt.qpn, IB_UVERBS_QPT_XRC_TGT, &again), 0);
+	ck_assert_int_eq(drop_qp(&r, &opened), 0);
+	ck_assert_int_eq(close_xrcd(&r, b), -EBUSY);
+	ck_assert_int_eq(drop_qp(&r, &again), 0);
+	ck_assert_int_eq(open_qp(&r, b, tgt.qpn, IB_UVERBS_QPT_XRC_TGT, &again), -EINVAL);
+	ck_assert_int_eq(close_xrcd(&r, b), 0);
+	end(&r);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("uverbs xrc");
@@ -266,6 +320,7 @@ static Suite *suite(void)
 	tcase_add_test(t, two_queues);
 	tcase_add_test(t, queue_goes);
 	tcase_add_test(t, shared_domain);
+	tcase_add_test(t, shared_target);
 	suite_add_tcase(s, t);
 	return s;
 }

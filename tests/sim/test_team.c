@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "sim/agent.h"
+#include "sim/rng.h"
 #include "sim/sim.h"
 #include "sim/team.h"
+#include "sim/view.h"
 
 #define LANES 32u
 #define ALL 0xffffffffull
@@ -254,6 +256,174 @@ START_TEST(one_leads)
 }
 END_TEST
 
+/* ---- one acts for all: warps whose steps chance to fall together, each lane for itself and one for all ---- */
+
+#define WARPS 4u
+#define MEMBERS 8u
+#define STEPS 40u
+#define SEEN_MAX (WARPS * (STEPS + 1) * 2)
+
+struct seen {
+	uint64_t local;
+	uint32_t warp, step;
+};
+
+struct acting {
+	struct bf_sim *sim;
+	struct bf_team *team[WARPS];
+	struct bf_view *view[WARPS * MEMBERS];
+	uint64_t seed;
+	bool acts;
+	struct seen seen[SEEN_MAX]; /* what leaders did, in its order */
+	uint32_t n;
+	uint64_t ended[WARPS]
+		      [MEMBERS]; /* of the others the time is enough: nobody sees them but by what the leaders do */
+};
+
+struct actor {
+	struct acting *w;
+	uint32_t warp, lane;
+};
+
+/* Of one step of one warp: what the leader spends, waits and spends again, what the others spend; how they meet. */
+struct step {
+	uint64_t before, wait, behind, others;
+	bool fenced;
+};
+
+static struct step step_of(const struct acting *w, uint32_t warp, uint32_t i)
+{
+	struct bf_rng rng;
+	struct step s;
+	char name[32];
+
+	snprintf(name, sizeof(name), "%u/%u", warp, i);
+	bf_rng_init(&rng, w->seed, name);
+	s.before = bf_rng_below(&rng, 3) * BF_NS;
+	s.wait = bf_rng_below(&rng, 2) * bf_rng_below(&rng, 4) * BF_NS;
+	s.behind = bf_rng_below(&rng, 2) * BF_NS;
+	s.others = bf_rng_below(&rng, 4) * BF_NS;
+	if (s.wait && s.others > s.before + s.wait + s.behind)
+		s.others = s.before;
+	s.fenced = bf_rng_below(&rng, 2);
+	return s;
+}
+
+static void note(struct acting *w, struct bf_agent *a, const struct actor *who, uint32_t step)
+{
+	ck_assert_uint_lt(w->n, SEEN_MAX);
+	w->seen[w->n++] = (struct seen){ bf_agent_now(a), who->warp, step };
+}
+
+static void leads(struct acting *w, struct bf_agent *a, const struct actor *who, const struct step *s, uint32_t i)
+{
+	bf_agent_charge(a, s->before);
+	if (s->wait)
+		bf_agent_delay(a, s->wait);
+	note(w, a, who, i);
+	bf_agent_charge(a, s->behind);
+}
+
+static void each_for_itself(struct acting *w, struct bf_agent *a, const struct actor *who)
+{
+	for (uint32_t i = 0; i < STEPS; i++) {
+		const struct step s = step_of(w, who->warp, i);
+
+		if (who->lane == 0)
+			leads(w, a, who, &s, i);
+		else
+			bf_agent_charge(a, s.others);
+		if (s.fenced)
+			bf_fence(a, BF_SCOPE_CTA);
+		bf_team_sync(w->team[who->warp], a, who->lane, (1ull << MEMBERS) - 1);
+	}
+}
+
+static void one_for_all(struct acting *w, struct bf_agent *a, const struct actor *who)
+{
+	struct bf_team *team = w->team[who->warp];
+
+	if (who->lane) {
+		bf_team_follow(team, a, who->lane, (1ull << MEMBERS) - 1);
+		return;
+	}
+	bf_team_act(team, a, 0, (1ull << MEMBERS) - 1);
+	for (uint32_t i = 0; i < STEPS; i++) {
+		const struct step s = step_of(w, who->warp, i);
+
+		leads(w, a, who, &s, i);
+		bf_team_act_meet(team, s.others, s.fenced);
+	}
+	bf_team_act_end(team, 0);
+}
+
+static void actor_main(struct bf_agent *a, void *arg)
+{
+	const struct actor *who = arg;
+	struct acting *w = who->w;
+
+	for (uint32_t round = 0; round < 2; round++) {
+		if (w->acts)
+			one_for_all(w, a, who);
+		else
+			each_for_itself(w, a, who);
+		if (who->lane)
+			w->ended[who->warp][who->lane] += bf_agent_now(a);
+		else
+			note(w, a, who, STEPS);
+	}
+}
+
+static void act(struct acting *w, uint64_t seed, bool acts)
+{
+	static const struct bf_cost cost = { .fence_cta = 1000 };
+	struct actor actor[WARPS * MEMBERS];
+
+	*w = (struct acting){ .seed = seed, .acts = acts };
+	ck_assert_int_eq(bf_sim_create(1, &w->sim), 0);
+	for (uint32_t i = 0; i < WARPS * MEMBERS; i++) {
+		struct bf_agent_opts opts = { .name = "lane", .main = actor_main, .arg = &actor[i] };
+		const struct bf_view_opts view = { .ordering = BF_ORDER_SC, .cost = &cost, .name = "lane" };
+
+		if (i % MEMBERS == 0)
+			ck_assert_int_eq(bf_team_create(w->sim, MEMBERS, "warp", &w->team[i / MEMBERS]), 0);
+		ck_assert_int_eq(bf_view_create(w->sim, &view, &w->view[i]), 0);
+		opts.view = w->view[i];
+		actor[i] = (struct actor){ w, i / MEMBERS, i % MEMBERS };
+		ck_assert_int_eq(bf_agent_create(w->sim, &opts, NULL), 0);
+	}
+	ck_assert_int_eq(bf_sim_run(w->sim, BF_NEVER), BF_RUN_IDLE);
+	for (uint32_t i = 0; i < WARPS; i++) {
+		ck_assert_uint_eq(bf_team_met(w->team[i], 0), 2 * STEPS);
+		ck_assert_uint_eq(bf_team_met(w->team[i], 1), 2 * STEPS);
+		bf_team_destroy(w->team[i]);
+	}
+	for (uint32_t i = 0; i < WARPS * MEMBERS; i++)
+		bf_view_destroy(w->view[i]);
+	bf_sim_destroy(w->sim);
+}
+
+START_TEST(one_acts_for_all)
+{
+	static struct acting apart, together;
+
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		act(&apart, seed, false);
+		act(&together, seed, true);
+		ck_assert_uint_eq(together.n, apart.n);
+		ck_assert_mem_eq(together.ended, apart.ended, sizeof(apart.ended));
+		for (uint32_t i = 0; i < apart.n; i++) {
+			const struct seen *a = &apart.seen[i], *b = &together.seen[i];
+
+			ck_assert_msg(a->local == b->local && a->warp == b->warp && a->step == b->step,
+				      "seed %u, %u: %llu ps warp %u step %u, not %llu ps warp %u step %u",
+				      (unsigned)seed, i, (unsigned long long)b->local, b->warp, b->step,
+				      (unsigned long long)a->local, a->warp, a->step);
+		}
+	}
+}
+END_TEST
+
 START_TEST(sizes)
 {
 	struct bf_sim *sim;
@@ -283,6 +453,7 @@ int main(void)
 	tcase_add_test(t, missing_members_are_named);
 	tcase_add_test(t, mask_without_self_stops_the_run);
 	tcase_add_test(t, one_leads);
+	tcase_add_test(t, one_acts_for_all);
 	tcase_add_test(t, sizes);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

@@ -323,7 +323,7 @@ static int run_rows(struct tally *t, struct bf_json_line *l, const struct bf_ptx
 
 		fill_rows(m.in->bytes, seed, (uint32_t)threads, (uint32_t)row);
 		rc = machine_run(&m, &launch, 0, offsetof(struct params, n), &err);
-		t->instructions += bf_ptx_device_counts(m.device).instructions;
+		t->instructions += bf_ptx_device_counts(m.device)->instructions;
 	}
 	if (rc == -ENOMEM) {
 		bf_fail(l->err, rc, "%s", err.text);
@@ -440,7 +440,7 @@ static int run_kernel(struct tally *t, const struct shape *s, const char *name, 
 			memcpy(m.in->bytes + i * 4, &word, 4);
 		}
 		rc = machine_run(&m, &launch, (uint32_t)s->n, offsetof(struct params, unused), &err);
-		t->instructions += bf_ptx_device_counts(m.device).instructions;
+		t->instructions += bf_ptx_device_counts(m.device)->instructions;
 	}
 	if (!rc && crc(0, m.out->bytes + s->from * 4, (s->to - s->from) * 4) != want)
 		bf_fail(&err, -EBADMSG, "other words than on silicon");
@@ -524,9 +524,10 @@ static void summary(struct bf_json *j, const void *tally)
 }
 
 const struct bf_check_form bf_check_ptx = {
-	.form = { "ptx", "FILE is JSON Lines with PTX kernels that a GPU ran. Each runs on the model, and "
-			 "checksums of its registers or of its output are compared. A line that names a \"kernel\" "
-			 "means one of the module beside FILE, whose name ends in .ptx in place of .jsonl." },
+	.form = { .name = "ptx",
+		  .details = "FILE is JSON Lines with PTX kernels that a GPU ran. Each runs on the model, and "
+			     "checksums of its registers or of its output are compared. A line that names a \"kernel\" "
+			     "means one of the module beside FILE, whose name ends in .ptx in place of .jsonl." },
 	.each = "kernel",
 	.list = "cases",
 	.tally_bytes = sizeof(struct tally),

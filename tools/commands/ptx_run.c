@@ -214,7 +214,7 @@ static const char *failure(const struct run *r)
 
 static void tell(const struct run *r)
 {
-	const struct bf_ptx_counts n = bf_ptx_device_counts(r->device);
+	const struct bf_ptx_counts n = *bf_ptx_device_counts(r->device);
 	const char *why = failure(r);
 	char text[8192];
 
@@ -232,7 +232,7 @@ static void tell(const struct run *r)
 
 static void tell_json(const struct run *r)
 {
-	const struct bf_ptx_counts n = bf_ptx_device_counts(r->device);
+	const struct bf_ptx_counts n = *bf_ptx_device_counts(r->device);
 	const struct bf_ptx_fault *f = bf_ptx_device_fault(r->device);
 	struct bf_json j;
 

@@ -1,6 +1,12 @@
 /* Address handles: libmlx5 builds address vectors itself; the kernel checks them and tells the peer's MAC address. */
 #include "models/uverbs/mlx5/mlx5_ib_internal.h"
 
+/* RoCE has no other address than a GID. */
+bool bf_mlx5_ib_route_ok(const struct bf_uverbs *u, bool global, uint32_t sgid_index)
+{
+	return global ? sgid_index < bf_uv_gids(&u->opts) : u->opts.infiniband;
+}
+
 int bf_mlx5_ib_create_ah(struct bf_uv_call *c)
 {
 	struct ib_uverbs_create_ah_resp resp = { 0 };
@@ -14,9 +20,9 @@ int bf_mlx5_ib_create_ah(struct bf_uv_call *c)
 	if (err)
 		return err;
 	pd = bf_uv_get_object(c, UVERBS_OBJECT_PD, cmd.pd_handle);
-	if (!pd || cmd.attr.port_num != 1 || !cmd.attr.is_global || cmd.attr.grh.sgid_index >= BF_UV_GIDS)
+	if (!pd || cmd.attr.port_num != 1 || !bf_mlx5_ib_route_ok(c->u, cmd.attr.is_global, cmd.attr.grh.sgid_index))
 		return -EINVAL;
-	err = bf_uv_gid_resolve(cmd.attr.grh.dgid, mapped, uhw.dmac);
+	err = c->u->opts.infiniband ? 0 : bf_uv_gid_resolve(cmd.attr.grh.dgid, mapped, uhw.dmac);
 	if (err)
 		return err;
 	ah = bf_uv_new(c, UVERBS_OBJECT_AH, sizeof(*ah));

@@ -52,7 +52,7 @@ static int to_rtr(struct bf_uverbs *u, struct bf_uv_qp *qp, const struct ib_uver
 
 	if ((m->attr_mask & RTR_NEEDS) != RTR_NEEDS || m->attr_mask & ~RTR_NEEDS)
 		return -EINVAL;
-	if (m->dest.sgid_index >= BF_UV_GIDS || m->path_mtu < 1 || m->path_mtu > 5)
+	if (m->dest.sgid_index >= bf_uv_gids(&u->opts) || m->path_mtu < 1 || m->path_mtu > 5)
 		return -EINVAL;
 	BF_MLX5_SET(dctc, BF_DCTC_MIN_RNR_NAK, m->min_rnr_timer);
 	BF_MLX5_SET(dctc, BF_DCTC_TCLASS, m->dest.traffic_class);

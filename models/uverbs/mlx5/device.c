@@ -128,6 +128,10 @@ static int destroy(struct bf_uv_object *o, bool forced)
 		return bf_mlx5_ib_ah_destroy(o, forced);
 	case UVERBS_OBJECT_FLOW:
 		return bf_mlx5_ib_flow_destroy(o, forced);
+	case UVERBS_OBJECT_WQ:
+		return bf_mlx5_ib_wq_destroy(o, forced);
+	case UVERBS_OBJECT_RWQ_IND_TBL:
+		return bf_mlx5_ib_table_destroy(o, forced);
 	case MLX5_IB_OBJECT_UAR:
 		return bf_mlx5_ib_uar_destroy(o, forced);
 	case MLX5_IB_OBJECT_DEVX_UMEM:
@@ -162,12 +166,9 @@ static const char *const identity[][2] = {
 	{ "device/subsystem_vendor", "0x15b3" },
 	{ "device/subsystem_device", "0x0023" },
 	{ "device/modalias", "pci:v000015B3d00001021sv000015B3sd00000023bc02sc00i00" },
-	{ "ports/1/link_layer", "Ethernet" },
 	{ "ports/1/state", "4: ACTIVE" },
 	{ "ports/1/phys_state", "5: LinkUp" },
 	{ "ports/1/rate", "400 Gb/sec (4X NDR)" },
-	{ "ports/1/lid", "0x0" },
-	{ "ports/1/sm_lid", "0x0" },
 	{ "ports/1/sm_sl", "0" },
 	{ "ports/1/lid_mask_count", "0" },
 	{ "ports/1/cap_mask", "0x04010000" },
@@ -225,5 +226,9 @@ const struct bf_uv_provider bf_mlx5_ib = {
 	.modify_srq = bf_mlx5_ib_modify_srq,
 	.query_srq = bf_mlx5_ib_query_srq,
 	.open_xrcd = bf_mlx5_ib_open_xrcd,
+	.open_qp = bf_mlx5_ib_open_qp,
 	.create_flow = bf_mlx5_ib_create_flow,
+	.create_wq = bf_mlx5_ib_create_wq,
+	.modify_wq = bf_mlx5_ib_modify_wq,
+	.create_rwq_ind_table = bf_mlx5_ib_create_rwq_ind_table,
 };

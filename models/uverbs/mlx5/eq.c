@@ -125,8 +125,11 @@ static void tell_qp(struct bf_uverbs *u, uint32_t number, uint32_t type)
 {
 	struct bf_uv_qp *qp = find_qp(u, number);
 
-	if (qp)
-		bf_uv_put_async(qp->o.file, &qp->async, number, type);
+	if (!qp)
+		return;
+	bf_uv_put_async(qp->o.file, &qp->async, number, type);
+	for (struct bf_uv_qp *other = NULL; (other = bf_mlx5_ib_qp_other(u, qp, other));)
+		bf_uv_put_async(other->o.file, &other->async, number, type);
 }
 
 static void tell_srq(struct bf_uverbs *u, uint32_t number, uint32_t type)

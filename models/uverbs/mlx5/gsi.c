@@ -168,7 +168,7 @@ bool bf_mlx5_ib_gsi_has(const struct bf_mlx5_ib_gsi *g, uint32_t cqn)
 
 /* ---- sending ---- */
 
-static int fill_address(uint32_t ipv4, uint8_t *to)
+static int fill_address(const struct bf_uverbs *u, uint32_t ipv4, uint8_t *to)
 {
 	uint8_t gid[16] = { [10] = 0xff, [11] = 0xff };
 	struct bf_mlx5_av av = {
@@ -177,10 +177,15 @@ static int fill_address(uint32_t ipv4, uint8_t *to)
 		.hop_limit = HOP_LIMIT,
 		.grh_gid_fl = bf_to_be32(GRH_PRESENT | SGID_INDEX << 20),
 	};
-	int err;
+	int err = 0;
 
 	bf_put_be32(gid + 12, ipv4);
-	err = bf_uv_gid_resolve(gid, av.rgid, av.rmac);
+	if (u->opts.infiniband) {
+		av.rlid = bf_to_be16((uint16_t)ipv4);
+		av.grh_gid_fl = bf_to_be32(0);
+	} else {
+		err = bf_uv_gid_resolve(gid, av.rgid, av.rmac);
+	}
 	memcpy(to, &av, sizeof(av));
 	return err;
 }
@@ -199,7 +204,7 @@ int bf_mlx5_ib_mad_send(struct bf_uverbs *u, uint32_t ipv4, const uint8_t mad[BF
 	wqe = at(g, SQ_AT + (uint64_t)place * BF_MLX5_WQEBB);
 	data = wqe + sizeof(struct bf_mlx5_ctrl) + sizeof(struct bf_mlx5_av);
 	memset(wqe, 0, WQEBBS_OF_SEND * BF_MLX5_WQEBB);
-	err = fill_address(ipv4, wqe + sizeof(struct bf_mlx5_ctrl));
+	err = fill_address(u, ipv4, wqe + sizeof(struct bf_mlx5_ctrl));
 	if (err)
 		return err;
 	memcpy(at(g, OUT_AT + (uint64_t)slot * BF_UVERBS_MAD), mad, BF_UVERBS_MAD);

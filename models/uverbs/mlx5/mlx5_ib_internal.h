@@ -131,6 +131,7 @@ struct bf_mlx5_ib_qp_args {
 	struct bf_uv_cq *send_cq, *recv_cq;
 	struct bf_uv_srq *srq;
 	struct bf_uv_xrcd *xrcd;
+	struct bf_uv_object *table; /* of receive queues, with a hash; else NULL */
 	struct bf_uv_channel *async;
 	uint64_t user_handle;
 	struct ib_uverbs_qp_cap cap;
@@ -240,11 +241,26 @@ int bf_mlx5_ib_create_xsrq(struct bf_uv_call *c);
 int bf_mlx5_ib_modify_srq(struct bf_uv_call *c);
 int bf_mlx5_ib_query_srq(struct bf_uv_call *c);
 int bf_mlx5_ib_srq_destroy(struct bf_uv_object *o, bool forced);
+/* rss.c */
+int bf_mlx5_ib_create_wq(struct bf_uv_call *c);
+int bf_mlx5_ib_modify_wq(struct bf_uv_call *c);
+int bf_mlx5_ib_wq_destroy(struct bf_uv_object *o, bool forced);
+int bf_mlx5_ib_create_rwq_ind_table(struct bf_uv_call *c);
+int bf_mlx5_ib_table_destroy(struct bf_uv_object *o, bool forced);
+int bf_mlx5_ib_rss_create(struct bf_uv_call *c, struct bf_uv_qp *qp, struct bf_uv_object *table);
+/* What the device has of it: either half may be NULL. */
+void bf_mlx5_ib_rss_caps(struct bf_uverbs *u, struct ib_uverbs_rss_caps *caps, uint32_t *queues,
+			 struct mlx5_ib_rss_caps *own);
 int bf_mlx5_ib_open_xrcd(struct bf_uv_call *c);
+int bf_mlx5_ib_open_qp(struct bf_uv_call *c);
+/* The next handle of a target that several may have open, after `qp` (itself, the last one: NULL). */
+struct bf_uv_qp *bf_mlx5_ib_qp_other(const struct bf_uverbs *u, const struct bf_uv_qp *qp, struct bf_uv_qp *after);
 int bf_mlx5_ib_xrcd_destroy(struct bf_uv_object *o, bool forced);
 int bf_mlx5_ib_xrc_target(struct bf_uverbs *u, struct bf_uv_qp *qp); /* makes its queue pair */
 void bf_mlx5_ib_xrc_close(struct bf_uverbs *u);
 int bf_mlx5_ib_create_ah(struct bf_uv_call *c);
+/* May a destination be named like this at the port, with a global route header or without? */
+bool bf_mlx5_ib_route_ok(const struct bf_uverbs *u, bool global, uint32_t sgid_index);
 int bf_mlx5_ib_ah_destroy(struct bf_uv_object *o, bool forced);
 int bf_mlx5_ib_alloc_uar(struct bf_uv_call *c);
 int bf_mlx5_ib_uar_destroy(struct bf_uv_object *o, bool forced);

@@ -290,14 +290,47 @@ static void name_parts(const struct bf_uv_qp *qp, struct mlx5_ib_create_qp_resp 
 		resp->comp_mask |= MLX5_IB_CREATE_QP_RESP_MASK_RQN | MLX5_IB_CREATE_QP_RESP_MASK_TIRN;
 }
 
+/* A hash over a table: it has neither rings nor a number. */
+static int create_hash(struct bf_uv_call *c, const struct bf_mlx5_ib_qp_args *a, struct bf_uv_qp **out)
+{
+	struct mlx5_ib_create_qp_resp resp = { 0 };
+	struct bf_uv_qp *qp;
+	int err;
+
+	if (a->type != IB_UVERBS_QPT_RAW_PACKET || a->flags || !a->pd || a->send_cq || a->recv_cq || a->srq)
+		return -EINVAL;
+	qp = bf_uv_new(c, UVERBS_OBJECT_QP, sizeof(*qp));
+	if (!qp)
+		return -ENOMEM;
+	qp->type = a->type;
+	err = bf_mlx5_ib_rss_create(c, qp, a->table);
+	if (err) {
+		bf_uv_free(&qp->o);
+		return err;
+	}
+	qp->pd = a->pd;
+	hold(qp, 1);
+	bf_uv_events_start(&qp->async, a->async ? a->async : c->f->async, a->user_handle);
+	name_parts(qp, &resp);
+	resp.comp_mask |= MLX5_IB_CREATE_QP_RESP_MASK_TIRN;
+	err = bf_uv_put(c, &c->uhw_out, &resp, sizeof(resp));
+	if (err)
+		bf_uv_destroy(&qp->o, true);
+	*out = qp;
+	return err;
+}
+
 static int create(struct bf_uv_call *c, struct bf_mlx5_ib_qp_args *a, struct bf_uv_qp **out)
 {
 	struct mlx5_ib_create_qp_resp resp = { 0 };
 	struct mlx5_ib_create_qp ucmd;
 	struct bf_uv_qp *qp;
-	int err = take_uhw(c, a, &ucmd);
 	bool rings;
+	int err;
 
+	if (a->table)
+		return create_hash(c, a, out);
+	err = take_uhw(c, a, &ucmd);
 	if (!err)
 		err = take_type(a, &ucmd);
 	if (!err)
@@ -339,6 +372,7 @@ int bf_mlx5_ib_create_qp(struct bf_uv_call *c)
 		.send_cq = (struct bf_uv_cq *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE),
 		.recv_cq = (struct bf_uv_cq *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE),
 		.xrcd = (struct bf_uv_xrcd *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE),
+		.table = bf_uv_attr_object(c, UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE),
 		.async = (struct bf_uv_channel *)bf_uv_attr_object(c, UVERBS_ATTR_CREATE_QP_EVENT_FD),
 	};
 	struct bf_uv_qp *qp;
@@ -352,8 +386,7 @@ int bf_mlx5_ib_create_qp(struct bf_uv_call *c)
 		return -EFAULT;
 	if (type > IB_UVERBS_QPT_DRIVER)
 		return -EINVAL;
-	if (bf_uv_attr(c, UVERBS_ATTR_CREATE_QP_SOURCE_QPN)->present ||
-	    bf_uv_attr(c, UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE)->present)
+	if (bf_uv_attr(c, UVERBS_ATTR_CREATE_QP_SOURCE_QPN)->present)
 		return -EOPNOTSUPP;
 	a.type = (uint8_t)type;
 	a.sig_all = !!(a.flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL);
@@ -380,8 +413,10 @@ static int by_command(struct bf_uv_call *c, struct bf_mlx5_ib_qp_args *a, const 
 		a->xrcd = bf_uv_get_object(c, UVERBS_OBJECT_XRCD, cmd->pd_handle);
 	else
 		a->pd = bf_uv_get_object(c, UVERBS_OBJECT_PD, cmd->pd_handle);
-	a->recv_cq = bf_uv_get_object(c, UVERBS_OBJECT_CQ, cmd->recv_cq_handle);
-	a->send_cq = bf_uv_get_object(c, UVERBS_OBJECT_CQ, cmd->send_cq_handle);
+	if (!a->table) {
+		a->recv_cq = bf_uv_get_object(c, UVERBS_OBJECT_CQ, cmd->recv_cq_handle);
+		a->send_cq = bf_uv_get_object(c, UVERBS_OBJECT_CQ, cmd->send_cq_handle);
+	}
 	a->srq = cmd->is_srq ? bf_uv_get_object(c, UVERBS_OBJECT_SRQ, cmd->srq_handle) : NULL;
 	if (cmd->is_srq && !a->srq)
 		return -EINVAL;
@@ -439,8 +474,13 @@ int bf_mlx5_ib_create_qp_ex(struct bf_uv_call *c)
 		return err;
 	if (cmd.comp_mask & ~(uint32_t)IB_UVERBS_CREATE_QP_SUP_COMP_MASK || cmd.reserved)
 		return -EINVAL;
-	if (cmd.comp_mask || cmd.source_qpn)
+	if (cmd.source_qpn)
 		return -EOPNOTSUPP;
+	if (cmd.comp_mask & IB_UVERBS_CREATE_QP_MASK_IND_TABLE) {
+		a.table = bf_uv_get_object(c, UVERBS_OBJECT_RWQ_IND_TBL, cmd.rwq_ind_tbl_handle);
+		if (!a.table)
+			return -EINVAL;
+	}
 	a.flags = cmd.create_flags;
 	err = by_command(c, &a, &cmd, &resp.base, &qp);
 	if (err)
@@ -461,7 +501,8 @@ int bf_mlx5_ib_qp_destroy(struct bf_uv_object *o, bool forced)
 	if (qp->mcast && !forced && !o->file->closing)
 		return -EBUSY;
 	bf_uv_mcast_drop(qp);
-	err = qp->type == BF_UV_QPT_DCT              ? bf_mlx5_ib_dct_destroy(u, qp)
+	err = bf_mlx5_ib_qp_other(u, qp, NULL)       ? 0
+	      : qp->type == BF_UV_QPT_DCT            ? bf_mlx5_ib_dct_destroy(u, qp)
 	      : qp->type == IB_UVERBS_QPT_RAW_PACKET ? bf_mlx5_ib_raw_destroy(u, qp)
 						     : bf_mlx5_ib_simple(u, BF_MLX5_CMD_DESTROY_QP, qp->qpn, NULL);
 	if (err && !forced)
@@ -471,6 +512,8 @@ int bf_mlx5_ib_qp_destroy(struct bf_uv_object *o, bool forced)
 	if (qp->has_reg)
 		bf_mlx5_ib_reg_give(o->file, qp->reg);
 	hold(qp, UINT32_MAX); /* minus one */
+	if (qp->table)
+		qp->table->users--;
 	o->file->async_read = bf_uv_events_end(o->file, &qp->async);
 	free(qp->dct);
 	return err;

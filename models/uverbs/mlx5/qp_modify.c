@@ -64,13 +64,15 @@ static uint32_t optional_of(uint32_t mask)
 }
 
 /* Linux core/uverbs_cmd.c modify_qp(), core/verbs.c _ib_modify_qp() and hw/mlx5/qp.c, in their order. */
-static int check(const struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m, uint32_t from, uint32_t to)
+static int check(const struct bf_uverbs *u, const struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m,
+		 uint32_t from, uint32_t to)
 {
 	uint32_t mask = m->attr_mask;
 
 	if ((mask & BF_UV_QP_PORT) && m->port_num != 1)
 		return -EINVAL;
-	if ((mask & BF_UV_QP_AV) && (m->dest.port_num != 1 || !m->dest.is_global || m->dest.sgid_index >= BF_UV_GIDS))
+	if ((mask & BF_UV_QP_AV) &&
+	    (m->dest.port_num != 1 || !bf_mlx5_ib_route_ok(u, m->dest.is_global, m->dest.sgid_index)))
 		return -EINVAL;
 	if (from > BF_UV_QPS_ERR || to > BF_UV_QPS_ERR)
 		return -EINVAL;
@@ -99,11 +101,29 @@ static uint32_t source_port(uint32_t label)
 	return label ? 0xc000 | ((label & 0x3fff) ^ (label >> 14 & 0x3f)) : 0;
 }
 
-static int set_path(const struct ib_uverbs_qp_dest *d, uint8_t *path)
+/* InfiniBand: a LID, and, where there is a global route header, a GID. */
+static void set_link_path(const struct ib_uverbs_qp_dest *d, uint8_t *path)
+{
+	BF_MLX5_SET(path, BF_PATH_RLID, d->dlid);
+	BF_MLX5_SET(path, BF_PATH_PORT, 1);
+	if (!d->is_global)
+		return;
+	BF_MLX5_SET(path, BF_PATH_GRH, 1);
+	BF_MLX5_SET(path, BF_PATH_SRC_ADDR_INDEX, d->sgid_index);
+	BF_MLX5_SET(path, BF_PATH_HOP_LIMIT, d->hop_limit);
+	memcpy(path + BF_PATH_RGID, d->dgid, sizeof(d->dgid));
+}
+
+static int set_path(const struct bf_uverbs *u, const struct ib_uverbs_qp_dest *d, uint8_t *path)
 {
 	uint8_t gid[16], mac[6];
-	int err = bf_uv_gid_resolve(d->dgid, gid, mac);
+	int err;
 
+	if (u->opts.infiniband) {
+		set_link_path(d, path);
+		return 0;
+	}
+	err = bf_uv_gid_resolve(d->dgid, gid, mac);
 	if (err)
 		return err;
 	BF_MLX5_SET(path, BF_PATH_SRC_ADDR_INDEX, d->sgid_index);
@@ -140,7 +160,7 @@ static void set_mtu(const struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp 
 static int fill(const struct bf_uverbs *u, const struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m, uint8_t *qpc)
 {
 	uint32_t mask = m->attr_mask;
-	int err = mask & BF_UV_QP_AV ? set_path(&m->dest, qpc + BF_QPC_PATH) : 0;
+	int err = mask & BF_UV_QP_AV ? set_path(u, &m->dest, qpc + BF_QPC_PATH) : 0;
 
 	if (err)
 		return err;
@@ -201,7 +221,7 @@ static int modify(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct ib_uve
 	uint8_t in[BF_MODIFY_QP_LEN] = { 0 }, out[16];
 	uint32_t from = m->attr_mask & BF_UV_QP_CUR_STATE ? m->cur_qp_state : qp->state;
 	uint32_t to = m->attr_mask & BF_UV_QP_STATE ? m->qp_state : from, opcode;
-	int err = check(qp, m, from, to);
+	int err = check(c->u, qp, m, from, to);
 
 	if (err)
 		return err;
@@ -216,9 +236,12 @@ static int modify(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct ib_uve
 	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, qp->qpn);
 	BF_MLX5_SET(in, OPT_PARAM_MASK, optional_of(m->attr_mask));
 	err = bf_mlx5_ib_cmd(c->u, opcode, in, sizeof(in), out, sizeof(out));
-	if (!err)
-		remember(qp, m, to);
-	return err;
+	if (err)
+		return err;
+	remember(qp, m, to);
+	for (struct bf_uv_qp *other = NULL; (other = bf_mlx5_ib_qp_other(c->u, qp, other));)
+		remember(other, m, to);
+	return 0;
 }
 
 /* What one half of an XRC connection does not have, programs may say all the same (core/uverbs_cmd.c modify_qp_mask()).
@@ -234,6 +257,8 @@ static uint32_t mask_of(const struct bf_uv_qp *qp, uint32_t mask)
 
 static int modify_any(struct bf_uv_call *c, struct bf_uv_qp *qp, const struct ib_uverbs_modify_qp *m)
 {
+	if (qp->table)
+		return -ENOSYS; /* a hash has no state (hw/mlx5/qp.c mlx5_ib_modify_qp()) */
 	if (qp->type == IB_UVERBS_QPT_RAW_PACKET)
 		return bf_mlx5_ib_raw_modify(c, qp, m);
 	return qp->type == BF_UV_QPT_DCT ? bf_mlx5_ib_dct_modify(c, qp, m) : modify(c, qp, m);

@@ -27,6 +27,9 @@
 #define MTU_4096 5u
 #define WIDTH_4X 2u
 #define SPEED_NDR 128u
+#define LINK_INFINIBAND 1u
+#define FOUR_LANES 3u /* VL0 to VL3, IBA vol. 1 section 14.2.5.6 VLCap */
+#define SUBNET_TIMEOUT 18u
 #define LINK_ETHERNET 2u
 #define MAX_MESSAGE (1u << 30)
 
@@ -109,6 +112,7 @@ static int answer_uhw(struct bf_uv_call *c)
 		return -EINVAL;
 	bf_mlx5_ib_caps(c->u, BF_HCA_CAP_GENERAL, cap);
 	r.response_length = len < sizeof(r) ? len : sizeof(r);
+	bf_mlx5_ib_rss_caps(c->u, NULL, NULL, &r.rss_caps);
 	r.flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD;
 	if (BF_MLX5_GET(cap, BF_CAP_CQE_COMPRESSION_128))
 		r.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_COMP;
@@ -142,6 +146,7 @@ int bf_mlx5_ib_query_device_ex(struct bf_uv_call *c)
 	resp.hca_core_clock = CLOCK_KHZ;
 	resp.device_cap_flags_ex = resp.base.device_cap_flags;
 	bf_mlx5_ib_fill_odp_caps(c->u, &resp.odp_caps, &resp.xrc_odp_caps);
+	bf_mlx5_ib_rss_caps(c->u, &resp.rss_caps, &resp.max_wq_type_rq, NULL);
 	resp.max_dm_size = BF_MLX5_GET(memic, BF_MEMIC_CAP_MAX);
 	resp.cq_moderation_caps.max_cq_moderation_count = MODERATION_COUNT;
 	resp.cq_moderation_caps.max_cq_moderation_period = MODERATION_PERIOD;
@@ -184,6 +189,15 @@ static int fill_port(struct bf_uv_call *c, uint64_t port, struct ib_uverbs_query
 		.link_layer = LINK_ETHERNET,
 		.flags = IB_UVERBS_QPF_GRH_REQUIRED,
 	};
+	if (c->u->opts.infiniband) {
+		r->port_cap_flags = IB_UVERBS_PCF_CM_SUP;
+		r->link_layer = LINK_INFINIBAND;
+		r->flags = 0;
+		r->lid = (uint16_t)c->u->opts.ipv4;
+		r->sm_lid = BF_UVERBS_SM_LID;
+		r->max_vl_num = FOUR_LANES;
+		r->subnet_timeout = SUBNET_TIMEOUT;
+	}
 	return 0;
 }
 

@@ -149,3 +149,64 @@ int bf_mlx5_ib_xrc_target(struct bf_uverbs *u, struct bf_uv_qp *qp)
 	qp->qpn = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
 	return err;
 }
+
+struct bf_uv_qp *bf_mlx5_ib_qp_other(const struct bf_uverbs *u, const struct bf_uv_qp *qp, struct bf_uv_qp *after)
+{
+	struct bf_uv_qp *other = after ? after->next_by_number : bf_mlx5_ib_of(u)->qps[qp->qpn % BF_MLX5_IB_BUCKETS];
+
+	while (other && (other == qp || other->qpn != qp->qpn || other->type != IB_UVERBS_QPT_XRC_TGT))
+		other = other->next_by_number;
+	return qp->type == IB_UVERBS_QPT_XRC_TGT ? other : NULL;
+}
+
+/* The target of that number in the domain, whoever made it. */
+static const struct bf_uv_qp *target_of(struct bf_uverbs *u, const struct bf_uv_xrcd *x, uint32_t qpn)
+{
+	const struct bf_uv_qp *qp = bf_mlx5_ib_of(u)->qps[qpn % BF_MLX5_IB_BUCKETS];
+
+	while (qp && (qp->qpn != qpn || qp->type != IB_UVERBS_QPT_XRC_TGT || qp->xrcd->xrcdn != x->xrcdn))
+		qp = qp->next_by_number;
+	return qp;
+}
+
+/*
+ * One more handle of a target: it can be changed and asked by each, and goes with the last (core/uverbs_cmd.c
+ * ib_uverbs_open_qp(), core/verbs.c ib_open_qp()).
+ */
+int bf_mlx5_ib_open_qp(struct bf_uv_call *c)
+{
+	struct ib_uverbs_create_qp_resp resp = { 0 };
+	struct ib_uverbs_open_qp cmd;
+	const struct bf_uv_qp *real;
+	struct bf_uv_xrcd *x;
+	struct bf_uv_qp *qp;
+	int err = bf_uv_request(c, &cmd, sizeof(cmd));
+
+	if (err)
+		return err;
+	x = bf_uv_get_object(c, UVERBS_OBJECT_XRCD, cmd.pd_handle);
+	if (!x || cmd.qp_type != IB_UVERBS_QPT_XRC_TGT)
+		return -EINVAL;
+	real = target_of(c->u, x, cmd.qpn);
+	if (!real)
+		return -EINVAL;
+	qp = bf_uv_new(c, UVERBS_OBJECT_QP, sizeof(*qp));
+	if (!qp)
+		return -ENOMEM;
+	qp->type = real->type;
+	qp->qpn = c->number = real->qpn;
+	qp->state = real->state;
+	qp->access = real->access;
+	qp->port = real->port;
+	qp->dest = real->dest;
+	qp->xrcd = x;
+	x->o.users++;
+	bf_uv_events_start(&qp->async, c->f->async, cmd.user_handle);
+	bf_mlx5_ib_qp_know(c->u, qp);
+	resp.qp_handle = qp->o.handle;
+	resp.qpn = qp->qpn;
+	err = bf_uv_response(c, &resp, sizeof(resp));
+	if (err)
+		bf_uv_destroy(&qp->o, true);
+	return err;
+}
