@@ -3,6 +3,7 @@
  *
  * What one finds here:
  *   drivers/trial/trial.h          tests of submission code on a modelled machine; most need nothing else
+ *   drivers/trial/<device>.h       queues of a device for them
  *   drivers/platform/platform.h    the primitives that such code is written in
  *   drivers/backend/backend.h      the machine itself: memory, commands, doorbell pages, grids of threads
  *   traces/container/trace.h       traces, written and read
@@ -41,6 +42,8 @@
 #include "drivers/backend/backend.h"
 #include "drivers/backend/ptx.h"
 #include "drivers/platform/platform.h"
+#include "drivers/trial/mlx5.h"
+#include "drivers/trial/nvme.h"
 #include "drivers/trial/trial.h"
 #include "models/gpu/prm.h"
 #include "models/gpu/profile.h"

@@ -213,7 +213,7 @@ enum bf_timeline_verb {
 	BF_ROW_CLOSES,   /* the span of the same group and keys ends */
 	BF_ROW_UNTIL,    /* a span from now to the time in field `until` */
 	BF_ROW_SINCE,    /* a span from the time in field `until` to now */
-	BF_ROW_BY_EVENT, /* field `until`: hopper_wait opens at 0 and closes above 1, hopper_bulk_end closes at 1 */
+	BF_ROW_BY_EVENT, /* an event in field `until`: with a label 0 opens, 1 tells, more closes; without 1 closes */
 	BF_ROW_PACKET,   /* opens where it is sent (field dir 0), closes where it arrives */
 };
 
@@ -245,15 +245,13 @@ struct bf_timeline_row {
 	bool bad;          /* never good */
 };
 
-enum bf_timeline_make { BF_SIGNAL_PLAIN, BF_SIGNAL_MBAR_PHASE, BF_SIGNAL_MBAR_PENDING, BF_SIGNAL_MBAR_TX };
-
 /* A waveform (VCD, FST): the sum of one or two fields of the record. Rows of one type stand together. */
 struct bf_timeline_signal_row {
 	const char *type, *name;
 	uint32_t bits;
 	const char *field, *plus; /* plus may be NULL */
 	const char *of;           /* the field that tells signals of one actor and name apart; NULL: there is one */
-	enum bf_timeline_make make;
+	uint64_t (*make)(uint64_t field); /* of the value of `field` what is shown; NULL: itself */
 };
 
 /* ---- memory ---- */
@@ -340,11 +338,15 @@ struct bf_entry_row {
 	const char *about;
 };
 
+struct bf_evidence;
+
 /* A layout for `belfry decode NAME HEX`. */
 struct bf_device_form {
 	const char *name; /* "ring64" */
 	size_t bytes;     /* at least so many */
 	void (*print)(FILE *out, const uint8_t *bytes, size_t len);
+	/* Its bytes from what a line of a log says; false: it says nothing of them. NULL: rows of bytes alone do. */
+	bool (*said)(const struct bf_evidence *e, uint8_t *bytes);
 };
 
 /* ---- a device ---- */
@@ -367,6 +369,8 @@ struct bf_device {
 	const struct bf_memory_row *memory;
 	const struct bf_device_form *forms;
 	const char *const *fitted; /* profiles whose constants are fitted to published figures */
+	/* What one can ask `belfry explain` about, lines for its help: "ring0.r0:9    an entry". Ends with NULL. */
+	const char *const *named;
 };
 
 /* Ours, then those of the program. NULL past the last. */

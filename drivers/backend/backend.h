@@ -1,15 +1,14 @@
 /*
  * Backends: who provides the device.
  *
- * A world is N processing elements (PEs), each with memory, one mlx5 device and threads that run driver code. The same
- * driver objects work in every backend: they see memory, a command channel and a doorbell page. A backend that this
- * machine lacks says what is missing and how to get it.
+ * A world is N processing elements (PEs), each with memory, devices and threads that run driver code. The same driver
+ * objects work in every backend: they see memory, registers and, of a NIC, a command channel and doorbell pages. A
+ * backend that this machine lacks says what is missing and how to get it.
  *
  *   sim   models in virtual time; PE threads are agents (deterministic)
  *   live  models on the wall clock; PE threads are real threads
- *   mlx5  real ConnectX NICs, their rings and doorbells driven directly; PE threads are real threads
- *   rxe   any RDMA device, which executes by verbs what is in mlx5 rings; likewise
- *   vfio  a real NVMe controller; likewise
+ *
+ * The others (bf_backends()) drive real devices, with real threads.
  *
  * One thread calls these functions; kernels run where the backend runs them. While a grid runs, its threads on the CPU
  * may call command(), map_uar(), alloc() and port_up(): in virtual time these take none, so such a thread pauses for
@@ -22,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "drivers/backend/devices.h"
 #include "drivers/platform/platform.h"
 #include "sim/compiler.h"
 #include "sim/error.h"
@@ -34,21 +34,10 @@ struct bf_world;
 struct bf_boot;
 struct bf_fault_plan;
 struct bf_image;
-struct bf_mlx5_profile;
-struct bf_nvme_profile;
-struct bf_nvme_ns_opts;
-struct bf_sdma_profile;
 struct bf_gpu_profile;
 struct bf_ptx_launch;
 struct bf_ptx_library;
 struct bf_ptx_source;
-
-/* Devices that a PE may have. */
-#define BF_DEVICE_MLX5 1u
-#define BF_DEVICE_NVME 2u
-#define BF_DEVICE_SDMA 4u
-/* The short name of device 1u << i: "nic", "nvme", "sdma". NULL past the last. */
-const char *bf_device_kind(uint32_t i);
 
 /* Where a device stands: in one PE of a modelled world. */
 struct bf_device_place {
@@ -72,20 +61,15 @@ struct bf_world_opts {
 	enum bf_ordering ordering;  /* sim only; live runs on the real machine's */
 	struct bf_chooser *chooser; /* sim only: who answers choices (sim/choice.h); NULL: the seed. Borrowed. */
 	struct bf_stacks
-	    *stacks; /* sim only: what threads run on, from world to world (sim/coro.h); or NULL. Borrowed */
-	const struct bf_mlx5_profile *profile; /* NULL: the default */
-	const char *faults;                    /* fault plan text or NULL; borrowed during open */
-	uint32_t devices;                      /* BF_DEVICE_* of each PE; 0: BF_DEVICE_MLX5, or `model` alone */
-	const struct bf_nvme_profile *nvme;    /* NULL: the default */
-	const struct bf_nvme_ns_opts *nvme_ns; /* its only namespace; NULL: the model's default */
-	uint64_t nvme_cmb;                     /* bytes of its controller memory buffer */
-	const char *nvme_errors;               /* media error map or NULL */
-	const struct bf_sdma_profile *sdma;    /* NULL: the default */
-	const struct bf_gpu_profile *gpu;      /* NULL: the default */
-	uint32_t npes;                         /* 1..4096; live: 1..64 */
-	uint32_t nics;                         /* of each PE, each on a PCIe link of its own; 0: 1, at most 8 */
-	uint32_t ports;                        /* of each NIC; 0: 1, at most 2 */
-	const char *topology;                  /* models/fabric/topology.h; NULL: one ideal switch */
+	    *stacks;        /* sim only: what threads run on, from world to world (sim/coro.h); or NULL. Borrowed */
+	const char *faults; /* fault plan text or NULL; borrowed during open */
+	uint32_t devices;   /* BF_DEVICE_* of each PE; 0: BF_DEVICE_DEFAULT, or `model` alone */
+	const void *device_opts[BF_DEVICE_KINDS]; /* of each kind, as devices.h says; NULL: the defaults */
+	const struct bf_gpu_profile *gpu;         /* NULL: the default */
+	uint32_t npes;                            /* 1..4096; live: 1..64 */
+	uint32_t nics;                            /* of each PE, each on a PCIe link of its own; 0: 1, at most 8 */
+	uint32_t ports;                           /* of each NIC; 0: 1, at most 2 */
+	const char *topology;                     /* models/fabric/topology.h; NULL: one ideal switch */
 	/*
 	 * sim only: the processes that share the simulation (drivers/bootstrap/bootstrap.h), each with an equal run of
 	 * the PEs in order. NULL: all PEs are here. Calls for a PE of another process fail with -EREMOTE. Borrowed.
@@ -101,10 +85,10 @@ struct bf_world_opts {
 	struct bf_sink *sink; /* borrowed; may be NULL with a mask: hash only */
 	bool pe_hashes;       /* sim only: keep bf_backend.pe_hashes */
 	bool system_scope;    /* rings and records in host memory: fences of system scope */
-	bool cuda;            /* live, mlx5: a real NVIDIA GPU runs the grids of the GPU */
+	bool cuda;            /* live, and real NICs: a real NVIDIA GPU runs the grids of the GPU */
 	/*
 	 * vfio: which controller, "0000:01:00.0", and by which interface, "0000:01:00.0,group" or ",cdev"; NULL: the
-	 * first at vfio-pci. Its medium is what it is; nvme, nvme_ns, ordering and records mean nothing there.
+	 * first at vfio-pci. Its medium is what it is; device_opts, ordering and records mean nothing there.
 	 */
 	const char *device;
 	/* sim: one more device of each PE, of a model that comes with the program; bf_backend.model() gives it. */
@@ -167,7 +151,7 @@ enum bf_placement { BF_PLACE_HOST, BF_PLACE_GPU, BF_PLACE_GPU_CACHED, BF_PLACE_G
 
 /* One NIC of a PE, as a driver finds it in the system. All of a PE's memory is reachable by all of its NICs. */
 struct bf_nic_info {
-	char name[16]; /* "mlx5_0" */
+	char name[16]; /* as the system calls it */
 	uint32_t ports;
 	char pcie[64];         /* path of its PCI function in sysfs */
 	bool atomics;          /* 4 and 8 bytes, masked ones included */
@@ -188,33 +172,7 @@ struct bf_grid_opts {
 
 struct bf_uar {
 	uint32_t index; /* for the QP and CQ contexts */
-	void *page;     /* 4096 bytes; doorbell register at BF_MLX5_UAR_BF */
-};
-
-/* An NVMe controller's BAR0, mapped. */
-struct bf_nvme_bar {
-	void *regs;
-	uint64_t size;
-};
-
-/* A user queue of a copy engine as the kernel driver creates it; `bf_memory.va` addresses are what it takes. */
-struct bf_sdma_ring {
-	struct bf_memory ring;       /* in */
-	struct bf_memory rptr, wptr; /* in: 8 bytes each */
-	bool wrapped;                /* in: 32-bit indices that wrap (before gfx9) */
-	bool strict;                 /* in: models stop at what is undefined */
-	void *doorbell;              /* out */
-	uint64_t doorbell_va;        /* out: for other engines that ring it */
-	uint32_t id;                 /* out */
-};
-
-/* Where the engine stands in such a queue. Indices count bytes and grow for ever. */
-struct bf_sdma_standing {
-	uint64_t doorbell, fetched, retired, packets;
-	bool paused;
-	uint32_t reason;   /* enum bf_sdma_reason: why it stopped */
-	char waits[32];    /* what the packet in front waits for; "": nothing */
-	char stopped[160]; /* the same as text, and where; "": it runs */
+	void *page;     /* 4096 bytes with the doorbell registers */
 };
 
 enum bf_world_end { BF_END_DONE, BF_END_DEADLOCK, BF_END_LIMIT };
@@ -238,7 +196,7 @@ struct bf_world_result {
  * struct it fills. New members are added at the end. The version is counted up when a member goes or changes its
  * meaning.
  */
-#define BF_BACKEND_VERSION 1u
+#define BF_BACKEND_VERSION 2u
 #define BF_BACKEND_HEAD .size = sizeof(struct bf_backend), .version = BF_BACKEND_VERSION
 
 /* Whether backend `b` is of the version of these headers and has `member`, which is not NULL or 0. */
@@ -308,14 +266,11 @@ struct bf_backend {
 	 * 0 of it. NULL: this backend has no CPU threads of its own.
 	 */
 	int (*launch_cpu)(struct bf_world *w, uint32_t pe, uint32_t threads, bf_kernel_fn *kernel, void *arg);
-	/* The PE's NVMe controller; NULL when the backend has none. */
-	int (*nvme_bar)(struct bf_world *w, uint32_t pe, struct bf_nvme_bar *out);
 	/*
-	 * Part of its BAR0 as a DMA-BUF, for a GPU or another device that is to ring doorbells: a descriptor, the
-	 * caller's to close, or a negative errno. Offset and size in bytes, whole pages. NULL: models have no such
-	 * thing.
+	 * [BF_DEVICE_KINDS]: what drivers of a kind of device call beside the calls of NICs above, as devices.h says;
+	 * by bf_backend_ops(). NULL, here or in it: there is none.
 	 */
-	int (*nvme_bar_dmabuf)(struct bf_world *w, uint32_t pe, uint64_t offset, uint64_t bytes);
+	const void *const *ops;
 	/* Whether the PE's device may reach all of [va, va + bytes). NULL: its simulation tells. */
 	bool (*reachable)(struct bf_world *w, uint32_t pe, uint64_t va, uint64_t bytes);
 	/* Which device the PE has, for reports: "0000:01:00.0 by group, /dev/vfio/7". NULL: a model. */
@@ -325,13 +280,6 @@ struct bf_backend {
 	 * live mode stores to them do nothing, and every request is acknowledged already.
 	 */
 	int (*gpu_regs)(struct bf_world *w, uint32_t pe, void **out);
-	/* A user queue of the PE's copy engine, its update (ring.ptr NULL: pause) and end; NULL when there is none. */
-	int (*sdma_create)(struct bf_world *w, uint32_t pe, struct bf_sdma_ring *ring);
-	int (*sdma_update)(struct bf_world *w, uint32_t pe, uint32_t id, const struct bf_memory *ring);
-	int (*sdma_destroy)(struct bf_world *w, uint32_t pe, uint32_t id);
-	int (*sdma_standing)(struct bf_world *w, uint32_t pe, uint32_t id, struct bf_sdma_standing *out);
-	/* How often the PE's copy engine has signalled the kernel driver's event `event` (TRAP). */
-	int (*sdma_traps)(struct bf_world *w, uint32_t pe, uint32_t event, uint64_t *out);
 	/* Runs everything that was launched to its end. May be called again after more launches. */
 	int (*run)(struct bf_world *w, struct bf_world_result *out);
 	/*
@@ -357,6 +305,12 @@ struct bf_backend {
 	int (*launch_grid)(struct bf_world *w, uint32_t pe, const struct bf_grid_opts *grid, bf_kernel_fn *kernel,
 			   void *arg);
 };
+
+/* What the driver of a kind of device calls (enum bf_device_at); NULL: nothing, the backend has no such devices. */
+static inline const void *bf_backend_ops(const struct bf_backend *b, enum bf_device_at kind)
+{
+	return BF_BACKEND_HAS(b, ops) ? b->ops[kind] : NULL;
+}
 
 /* All backends that this build knows, NULL-terminated: sim, live, then those that need something of the machine. */
 const struct bf_backend *const *bf_backends(void);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "drivers/backend/backends_internal.h"
+#include "drivers/backend/sdma_world.h"
 #include "drivers/backend/kfd_internal.h"
 #include "drivers/backend/kfd_uapi_internal.h"
 #include "drivers/backend/workers_internal.h"
@@ -173,13 +174,14 @@ static int open_gpu(struct kfd_world *w, uint32_t pe)
 /* Packets are built for one generation before the device is asked; a different one would misread them. */
 static int check_generation(struct kfd_world *w, const struct bf_world_opts *opts, uint32_t pe)
 {
+	const struct bf_sdma_profile *wants = opts->device_opts[BF_DEVICE_AT_SDMA];
 	const enum bf_sdma_gen has = generation(w->gpu[pe].version);
 	static const char *const names[BF_SDMA_GENS] = { "v4", "v5", "v6", "v7", "v7.1" };
 
-	if (!opts->sdma || opts->sdma->gen == has)
+	if (!wants || wants->gen == has)
 		return 0;
 	return bf_fail(w->m.err, -EINVAL, "GPU %" PRIu32 " has SDMA %s (gfx%" PRIu32 "); packets are for %s: --gen=%s",
-		       pe, names[has], w->gpu[pe].version / 10000, names[opts->sdma->gen], names[has]);
+		       pe, names[has], w->gpu[pe].version / 10000, names[wants->gen], names[has]);
 }
 
 static int open_all(struct kfd_world *w, const struct bf_world_opts *opts)
@@ -496,6 +498,14 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 	return bf_kfd_open(&bf_kfd_system, opts, err, out);
 }
 
+static const struct bf_sdma_world_ops sdma_ops = {
+	.create = sdma_create,
+	.update = sdma_update,
+	.destroy = sdma_destroy,
+	.standing = sdma_standing,
+};
+static const void *const world_ops[BF_DEVICE_KINDS] = { [BF_DEVICE_AT_SDMA] = &sdma_ops };
+
 const struct bf_backend bf_backend_kfd = {
 	BF_BACKEND_HEAD,
 	.name = "kfd",
@@ -506,10 +516,7 @@ const struct bf_backend bf_backend_kfd = {
 	.close = world_close,
 	.alloc = alloc,
 	.launch_cpu = bf_machine_launch_cpu,
-	.sdma_create = sdma_create,
-	.sdma_update = sdma_update,
-	.sdma_destroy = sdma_destroy,
-	.sdma_standing = sdma_standing,
+	.ops = world_ops,
 	.run = run,
 	.sim = no_sim,
 	.platform = BF_PLATFORM_NATIVE,

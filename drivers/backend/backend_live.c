@@ -13,7 +13,6 @@
 #include "drivers/backend/backends_internal.h"
 #include "drivers/backend/cuda_internal.h"
 #include "drivers/backend/workers_internal.h"
-#include "models/sdma/sdma.h"
 #include "sim/live.h"
 
 /* How long the loop spins without work before it sleeps. A sleeping loop looks at doorbells once a millisecond. */
@@ -92,16 +91,20 @@ static int open_region(struct live_world *w, struct bf_region *r)
 	return r ? map_for_gpu(w, r->bytes, r->size, r->name) : 0;
 }
 
-static int open_doorbells(struct live_world *w)
+static int expose(struct bf_world *m, struct bf_region *r)
+{
+	return open_region(world_of(m), r);
+}
+
+static int open_registers(struct bf_world *m)
 {
 	int rc = 0;
 
-	for (uint32_t pe = 0; !rc && pe < w->m.npes; pe++) {
-		const struct bf_pe *p = &w->m.pe[pe];
-
-		if (p->ssd)
-			rc = open_region(w, bf_nvme_bar0(p->ssd));
-	}
+	m->expose = expose;
+	for (uint32_t pe = 0; !rc && pe < m->npes; pe++)
+		for (const struct bf_part *const *part = bf_parts(); !rc && *part; part++)
+			if ((*part)->expose)
+				rc = (*part)->expose(m, &m->pe[pe]);
 	return rc;
 }
 
@@ -203,9 +206,8 @@ struct uar_args {
 static int do_map_uar(struct bf_world *m, void *arg)
 {
 	const struct uar_args *a = arg;
-	const int rc = bf_machine_map_uar(m, a->pe, a->nic, a->out);
 
-	return rc ? rc : open_region(world_of(m), bf_mlx5_uar(m->pe[a->pe].nic[a->nic], a->out->index));
+	return bf_machine_map_uar(m, a->pe, a->nic, a->out);
 }
 
 static int world_map_uar(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_uar *out)
@@ -215,35 +217,22 @@ static int world_map_uar(struct bf_world *m, uint32_t pe, uint32_t nic, struct b
 	return on_loop(m, do_map_uar, &a);
 }
 
-static int world_sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_ring *ring)
-{
-	const int rc = bf_machine_sdma_create(m, pe, ring);
-
-	return rc ? rc : open_region(world_of(m), bf_machine_sdma_doorbells(m, pe));
-}
-
 /* One turn's look at the doorbells of all devices, of which there may be more than the loop has room for pollers. */
 static int poll_devices(void *arg)
 {
 	struct live_world *w = arg;
 	int found = serve_calls(w);
 
-	for (uint32_t pe = 0; pe < w->m.npes; pe++) {
-		const struct bf_pe *p = &w->m.pe[pe];
-
-		for (uint32_t nic = 0; nic < BF_NICS_MAX && p->nic[nic]; nic++)
-			found |= bf_mlx5_poll_uars(p->nic[nic]);
-		if (p->ssd)
-			found |= bf_nvme_poll_bar(p->ssd);
-		if (p->sdma)
-			found |= bf_sdma_poll_doorbells(bf_machine_sdma_engine(p));
-	}
+	for (uint32_t pe = 0; pe < w->m.npes; pe++)
+		for (const struct bf_part *const *part = bf_parts(); *part; part++)
+			if ((*part)->poll)
+				found |= (*part)->poll(&w->m.pe[pe]);
 	return found;
 }
 
 static int add_poller(struct live_world *w)
 {
-	/* The first look fills NVMe's registers in, before anybody loads them. */
+	/* The first look fills registers in, before anybody loads them. */
 	poll_devices(w);
 	return bf_live_add_poller(w->live, poll_devices, w);
 }
@@ -318,7 +307,7 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 	if (!rc)
 		rc = open_gpu(w, opts);
 	if (!rc)
-		rc = open_doorbells(w);
+		rc = open_registers(&w->m);
 	if (!rc)
 		rc = bf_live_create(w->m.sim, &w->live);
 	if (!rc)
@@ -427,10 +416,8 @@ static int world_open_gpu(const struct bf_world_opts *opts, struct bf_error *err
 #define LIVE_OPS                                                                                                       \
 	.close = world_close, .alloc = world_alloc, .nic_info = bf_machine_nic_info, .command = world_command,         \
 	.map_uar = world_map_uar, .port_up = world_port_up, .address = bf_machine_address,                             \
-	.launch = bf_machine_launch, .launch_cpu = bf_machine_launch_cpu, .nvme_bar = bf_machine_nvme_bar,             \
-	.gpu_regs = bf_machine_gpu_regs, .sdma_create = world_sdma_create, .sdma_update = bf_machine_sdma_update,      \
-	.sdma_destroy = bf_machine_sdma_destroy, .sdma_standing = bf_machine_sdma_standing,                            \
-	.sdma_traps = bf_machine_sdma_traps, .run = world_run, .sim = bf_machine_sim, .platform = BF_PLATFORM_NATIVE
+	.launch = bf_machine_launch, .launch_cpu = bf_machine_launch_cpu, .ops = bf_part_ops,                          \
+	.gpu_regs = bf_machine_gpu_regs, .run = world_run, .sim = bf_machine_sim, .platform = BF_PLATFORM_NATIVE
 
 const struct bf_backend bf_backend_live = {
 	BF_BACKEND_HEAD,

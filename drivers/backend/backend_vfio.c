@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "drivers/backend/backends_internal.h"
+#include "drivers/backend/nvme_world.h"
 #include "drivers/backend/vfio_internal.h"
 #include "drivers/backend/workers_internal.h"
+#include "models/nvme/profile.h"
 
 /*
  * Where addresses for DMA begin, if the IOMMU has room there: offsets, lengths and addresses cut to 32 bits that are
@@ -62,15 +64,18 @@ static const struct bf_vfio_sys *sys_of(const struct vfio_world *w)
 
 static int check(const struct bf_world_opts *o, struct bf_error *err)
 {
+	const struct bf_nvme_world_opts none = { 0 }, *given = o->device_opts[BF_DEVICE_AT_NVME];
+	const struct bf_nvme_world_opts *nvme = given ? given : &none;
+
 	if (o->devices != BF_DEVICE_NVME)
 		return bf_fail(err, -ENOTSUP, "backend vfio has NVMe controllers only");
 	if (o->npes != 1)
 		return bf_fail(err, -ENOTSUP, "backend vfio drives one controller: 1 PE, not %" PRIu32, o->npes);
-	if (o->faults || o->nvme_errors)
+	if (o->faults || nvme->media_errors)
 		return bf_fail(err, -ENOTSUP, "backend vfio cannot inject faults or media errors: the device is real");
-	if (o->nvme_ns && o->nvme_ns->file)
+	if (nvme->ns && nvme->ns->file)
 		return bf_fail(err, -ENOTSUP, "backend vfio: the medium is the device's, not a file");
-	if (o->nvme_cmb)
+	if (nvme->cmb_bytes)
 		return bf_fail(err, -ENOTSUP,
 			       "backend vfio does not use controller memory buffers: queues lie in host memory");
 	return 0;
@@ -367,6 +372,9 @@ static int world_open(const struct bf_world_opts *opts, struct bf_error *err, st
 	return bf_vfio_open(&bf_vfio_system, opts, err, out);
 }
 
+static const struct bf_nvme_world_ops nvme_ops = { .bar = nvme_bar, .bar_dmabuf = nvme_bar_dmabuf };
+static const void *const world_ops[BF_DEVICE_KINDS] = { [BF_DEVICE_AT_NVME] = &nvme_ops };
+
 const struct bf_backend bf_backend_vfio = {
 	BF_BACKEND_HEAD,
 	.name = "vfio",
@@ -378,8 +386,7 @@ const struct bf_backend bf_backend_vfio = {
 	.alloc = alloc,
 	.launch = bf_machine_launch,
 	.launch_cpu = bf_machine_launch_cpu,
-	.nvme_bar = nvme_bar,
-	.nvme_bar_dmabuf = nvme_bar_dmabuf,
+	.ops = world_ops,
 	.reachable = reachable,
 	.describe = describe,
 	.run = run,

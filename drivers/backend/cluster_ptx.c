@@ -4,6 +4,7 @@
  * of the PTX device's own.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -93,16 +93,16 @@ static int open_remote(struct bf_world *m, uint32_t pe, uint32_t rank)
 /* In order of PE, so that ports are attached in the same order in every process. */
 static int open_pes(struct bf_world *m, const struct bf_world_opts *opts)
 {
+	const uint32_t ranks = opts->ranks ? opts->ranks->npes : 1;
 	int rc = 0;
 
 	if (opts->ranks) {
-		m->first = bf_ranks_first(m->npes, opts->ranks->npes, opts->ranks->pe);
-		m->count = bf_ranks_first(m->npes, opts->ranks->npes, opts->ranks->pe + 1) - m->first;
+		m->first = bf_ranks_first(m->npes, ranks, opts->ranks->pe);
+		m->count = bf_ranks_first(m->npes, ranks, opts->ranks->pe + 1) - m->first;
 		rc = bf_ranks_open(m, opts->ranks, &m->ranks);
 	}
 	for (uint32_t i = 0; !rc && i < m->npes; i++)
-		rc = i - m->first < m->count ? open_pe(m, i, opts)
-					     : open_remote(m, i, bf_ranks_of(m->npes, opts->ranks->npes, i));
+		rc = i - m->first < m->count ? open_pe(m, i, opts) : open_remote(m, i, bf_ranks_of(m->npes, ranks, i));
 	return rc;
 }
 
@@ -229,6 +229,19 @@ static int show_memory(struct bf_world *m, uint32_t pe, int rc, struct bf_region
 	return 0;
 }
 
+static int alloc_of_device(struct bf_world *m, uint32_t pe, uint64_t size, const char *name, struct bf_memory *out)
+{
+	for (const struct bf_part *const *part = bf_parts(); *part; part++)
+		if ((*part)->alloc)
+			return (*part)->alloc(m, pe, size, name, out);
+	return bf_fail(m->err, -ENODEV, "PE %u, '%s': no device has memory of its own", pe, name);
+}
+
+int bf_machine_expose(struct bf_world *m, struct bf_region *r)
+{
+	return r && m->expose ? m->expose(m, r) : 0;
+}
+
 int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 		     struct bf_memory *out)
 {
@@ -243,7 +256,7 @@ int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, u
 	if (place == BF_PLACE_CUDA)
 		return bf_fail(m->err, -ENOTSUP, "PE %u, memory '%s': the models reach no real GPU's memory", pe, name);
 	if (place == BF_PLACE_CMB)
-		return bf_machine_alloc_cmb(m, pe, size, name, out);
+		return alloc_of_device(m, pe, size, name, out);
 	if (place == BF_PLACE_GPU_CACHED || place == BF_PLACE_GPU_UC)
 		rc = bf_machine_alloc_vram(m, pe, place, size, name, &r);
 	else

@@ -1,14 +1,12 @@
 /*
- * The modelled machine behind the backends sim and live: PEs with memory, an IOMMU and devices of their own (a ConnectX
- * on the fabric of all, an NVMe controller).
+ * The modelled machine behind the backends sim and live: PEs with memory, an IOMMU and devices of their own
+ * (parts.c).
  */
 #ifndef BELFRY_DRIVERS_BACKEND_MACHINE_INTERNAL_H
 #define BELFRY_DRIVERS_BACKEND_MACHINE_INTERNAL_H
 
 #include "drivers/backend/backend.h"
 #include "models/gpu/gpu.h"
-#include "models/mlx5/mlx5.h"
-#include "models/nvme/nvme.h"
 #include "sim/iommu.h"
 
 #define BF_PES_MAX 4096u
@@ -19,13 +17,10 @@
 struct bf_pe {
 	struct bf_space space;
 	struct bf_ioas ioas;
-	struct bf_mlx5 *nic[BF_NICS_MAX]; /* NULL: it has no more */
-	struct bf_nvme *ssd;              /* likewise */
-	struct bf_gpu *gpu;               /* NULL until somebody asks for its memory or its registers */
-	struct bf_region *gpu_regs;       /* what stands for those in live mode */
-	struct bf_pe_sdma *sdma;          /* its copy engine, likewise; part_sdma.c */
-	void *model;                      /* of bf_world_opts.model */
-	uint64_t cmb_used;                /* bytes of the SSD's memory buffer that were handed out */
+	void *part[BF_DEVICE_KINDS]; /* its devices, each kind's own; NULL: it has none of the kind */
+	struct bf_gpu *gpu;          /* NULL until somebody asks for its memory or its registers */
+	struct bf_region *gpu_regs;  /* what stands for those in live mode */
+	void *model;                 /* of bf_world_opts.model */
 	char name[16];
 	bool has_space, has_ioas;
 };
@@ -58,6 +53,8 @@ struct bf_world {
 	enum bf_ordering ordering;
 	struct bf_gpu_profile gpu_profile;
 	bool live; /* threads are real, and so is their memory */
+	/* Lets threads store to registers for real; NULL: in virtual time they need not. */
+	int (*expose)(struct bf_world *m, struct bf_region *r);
 	uint64_t limit_ps;
 	bool unrecorded;  /* struct bf_world_opts has it */
 	uint32_t streams; /* of PTX grids so far: grids of a run execute side by side */
@@ -74,8 +71,9 @@ void bf_report_queue(struct bf_queue_report *r, const char *format, ...) __attri
 
 /* A kind of device that PEs may have. What fails returns a negative errno, with a text in sim->error. */
 struct bf_part {
-	uint32_t device;  /* BF_DEVICE_* */
-	const char *kind; /* what bf_device_kind() says of it */
+	uint32_t device;   /* BF_DEVICE_* */
+	const char *kind;  /* what bf_device_kind() says of it */
+	const char *actor; /* what its devices are called, with the PE's number behind: "ssd" */
 	/* What all PEs share, before the first and after the last; may be NULL. */
 	int (*open_shared)(struct bf_world *m, const struct bf_world_opts *opts);
 	void (*close_shared)(struct bf_world *m);
@@ -83,14 +81,24 @@ struct bf_part {
 	/* Of a PE in the process of `rank`. NULL: such a device reaches PEs of its own process only. */
 	int (*open_remote)(struct bf_world *m, uint32_t pe, uint32_t rank);
 	void (*close)(struct bf_pe *pe);
+	/* Live mode. Registers that threads will store to: bf_machine_expose() for each that is there from the start.
+	 */
+	int (*expose)(struct bf_world *m, struct bf_pe *pe);
+	/* Whether somebody has stored to its registers since the last look, which the devices have heard now. */
+	int (*poll)(struct bf_pe *pe);
+	/* Memory of the device itself (BF_PLACE_CMB), page by page, never given back; NULL: it has none. */
+	int (*alloc)(struct bf_world *m, uint32_t pe, uint64_t size, const char *name, struct bf_memory *out);
 	/* Lets devices of other PEs reach memory of PE `owner`; NULL: they do not. */
 	int (*share)(struct bf_world *m, uint32_t owner, struct bf_region *r);
 	/* Where each queue stands that has work left or has failed. */
 	void (*describe)(struct bf_world *m, const struct bf_pe *pe, struct bf_queue_report *report);
 };
 
-extern const struct bf_part bf_part_mlx5, bf_part_nvme, bf_part_sdma;
-const struct bf_part *const *bf_parts(void); /* all of them, up to NULL */
+const struct bf_part *const *bf_parts(void);           /* all of them, up to NULL */
+extern const void *const bf_part_ops[BF_DEVICE_KINDS]; /* bf_backend.ops of the modelled machine */
+
+/* Lets threads store to a region of registers, if that needs anything. */
+int bf_machine_expose(struct bf_world *m, struct bf_region *r);
 
 /* 0 or negative errno with opts->... named in `err`; `err` is kept for later calls. Undoes itself on failure. */
 int bf_machine_open(struct bf_world *m, const struct bf_world_opts *opts, struct bf_error *err);
@@ -99,8 +107,6 @@ void bf_machine_close(struct bf_world *m);
 /* The backend calls of the same names, the same in both. */
 int bf_machine_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uint64_t size, const char *name,
 		     struct bf_memory *out);
-/* From the memory buffer of its NVMe controller: page by page, never given back. */
-int bf_machine_alloc_cmb(struct bf_world *m, uint32_t pe, uint64_t size, const char *name, struct bf_memory *out);
 int bf_machine_alloc_image(struct bf_world *m, uint32_t pe, const struct bf_image *image, const char *name,
 			   struct bf_memory *out);
 int bf_machine_nic_info(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_nic_info *out);
@@ -115,20 +121,6 @@ int bf_machine_launch(struct bf_world *m, uint32_t pe, uint32_t blocks, uint32_t
 		      void *arg);
 int bf_machine_gpu_regs(struct bf_world *m, uint32_t pe, void **out);
 int bf_machine_launch_cpu(struct bf_world *m, uint32_t pe, uint32_t threads, bf_kernel_fn *kernel, void *arg);
-int bf_machine_nvme_bar(struct bf_world *m, uint32_t pe, struct bf_nvme_bar *out);
-int bf_machine_sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_ring *ring);
-int bf_machine_sdma_update(struct bf_world *m, uint32_t pe, uint32_t id, const struct bf_memory *ring);
-int bf_machine_sdma_destroy(struct bf_world *m, uint32_t pe, uint32_t id);
-int bf_machine_sdma_standing(struct bf_world *m, uint32_t pe, uint32_t id, struct bf_sdma_standing *out);
-int bf_machine_sdma_traps(struct bf_world *m, uint32_t pe, uint32_t event, uint64_t *out);
-
-/* A PE's copy engine; NULL: it has none. */
-struct bf_sdma;
-struct bf_sdma *bf_machine_sdma_engine(const struct bf_pe *pe);
-
-/* The page with the doorbells of its queues; NULL before the first. */
-struct bf_region *bf_machine_sdma_doorbells(const struct bf_world *m, uint32_t pe);
-
 struct bf_sim *bf_machine_sim(struct bf_world *m);
 /* 0 when the PE is of this process; else -EINVAL or -EREMOTE, and why. */
 int bf_machine_check_pe(struct bf_world *m, uint32_t pe);

@@ -2,11 +2,13 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "drivers/backend/machine_internal.h"
 #include "drivers/backend/ranks_internal.h"
 #include "models/fabric/topology.h"
+#include "models/mlx5/mlx5.h"
 
 /*
  * Queue pairs of a PE's NICs have numbers of their own: its drivers name a queue pair by that alone. Hardware may give
@@ -14,13 +16,26 @@
  */
 #define QPNS_OF_A_NIC 0x10000u
 
+struct nics {
+	struct bf_mlx5 *nic[BF_NICS_MAX]; /* NULL: it has no more */
+};
+
+/* NULL: the PE has no such NIC. */
+static struct bf_mlx5 *nic_of(const struct bf_pe *pe, uint32_t nic)
+{
+	const struct nics *n = pe->part[BF_DEVICE_AT_MLX5];
+
+	return n && nic < BF_NICS_MAX ? n->nic[nic] : NULL;
+}
+
 /* 10.0.0.1 up for the first port of the first NIC of each PE; the other ports are on networks of their own. */
 static uint32_t port_ipv4(uint32_t pe, uint32_t nic, uint32_t port)
 {
 	return (10u << 24 | (nic * BF_NIC_PORTS_MAX + port) << 16) + pe + 1;
 }
 
-static int open_nic(struct bf_world *m, uint32_t index, uint32_t nic, const struct bf_mlx5_profile *profile)
+static int open_nic(struct bf_world *m, uint32_t index, uint32_t nic, const struct bf_mlx5_profile *profile,
+		    struct bf_mlx5 **out)
 {
 	struct bf_pe *pe = &m->pe[index];
 	char name[32];
@@ -43,22 +58,38 @@ static int open_nic(struct bf_world *m, uint32_t index, uint32_t nic, const stru
 		snprintf(name, sizeof(name), "nic%u", index);
 	else
 		snprintf(name, sizeof(name), "nic%u.%u", index, nic);
-	return bf_mlx5_create(m->sim, &opts, &pe->nic[nic]);
+	return bf_mlx5_create(m->sim, &opts, out);
 }
 
 static int open_nics(struct bf_world *m, uint32_t index, const struct bf_world_opts *opts)
 {
-	int rc = 0;
+	struct nics *n = calloc(1, sizeof(*n));
+	int rc = n ? 0 : bf_fail(&m->sim->error, -ENOMEM, "no memory for NICs");
 
+	m->pe[index].part[BF_DEVICE_AT_MLX5] = n;
 	for (uint32_t nic = 0; !rc && nic < m->nics; nic++)
-		rc = open_nic(m, index, nic, opts->profile);
+		rc = open_nic(m, index, nic, opts->device_opts[BF_DEVICE_AT_MLX5], &n->nic[nic]);
 	return rc;
 }
 
 static void close_nics(struct bf_pe *pe)
 {
-	for (uint32_t nic = 0; nic < BF_NICS_MAX && pe->nic[nic]; nic++)
-		bf_mlx5_destroy(pe->nic[nic]);
+	struct bf_mlx5 *dev;
+
+	for (uint32_t nic = 0; (dev = nic_of(pe, nic)) != NULL; nic++)
+		bf_mlx5_destroy(dev);
+	free(pe->part[BF_DEVICE_AT_MLX5]);
+	pe->part[BF_DEVICE_AT_MLX5] = NULL;
+}
+
+static int poll_nics(struct bf_pe *pe)
+{
+	struct bf_mlx5 *dev;
+	int found = 0;
+
+	for (uint32_t nic = 0; (dev = nic_of(pe, nic)) != NULL; nic++)
+		found |= bf_mlx5_poll_uars(dev);
+	return found;
 }
 
 static int open_fabric(struct bf_world *m, const struct bf_world_opts *opts)
@@ -121,17 +152,15 @@ static void describe_nics(struct bf_world *m, const struct bf_pe *pe, struct bf_
 {
 	struct describe d = { .report = report, .pe = pe->name, .nics = m->nics };
 
-	for (d.nic = 0; d.nic < BF_NICS_MAX && pe->nic[d.nic]; d.nic++)
-		bf_mlx5_each_qp(pe->nic[d.nic], describe_qp, &d);
+	for (d.nic = 0; nic_of(pe, d.nic); d.nic++)
+		bf_mlx5_each_qp(nic_of(pe, d.nic), describe_qp, &d);
 }
 
 static int check_nic(struct bf_world *m, uint32_t pe, uint32_t nic)
 {
 	const int rc = bf_machine_check_pe(m, pe);
 
-	return rc || (nic < BF_NICS_MAX && m->pe[pe].nic[nic])
-		   ? rc
-		   : bf_fail(m->err, -ENODEV, "PE %u has no NIC %u", pe, nic);
+	return rc || nic_of(&m->pe[pe], nic) ? rc : bf_fail(m->err, -ENODEV, "PE %u has no NIC %u", pe, nic);
 }
 
 /* In the general capabilities: struct mlx5_ifc_cmd_hca_cap_bits, include/linux/mlx5/mlx5_ifc.h in Linux. */
@@ -146,7 +175,7 @@ int bf_machine_nic_info(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf
 	if (rc)
 		return rc;
 	/* Who counts NICs asks for one too many: that is no error to tell of. */
-	if (nic >= BF_NICS_MAX || !m->pe[pe].nic[nic])
+	if (!nic_of(&m->pe[pe], nic))
 		return -ENODEV;
 	BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_QUERY_HCA_CAP);
 	rc = bf_machine_command(m, pe, nic, in, sizeof(in), cap, sizeof(cap));
@@ -165,7 +194,7 @@ int bf_machine_command(struct bf_world *m, uint32_t pe, uint32_t nic, const void
 {
 	int rc = check_nic(m, pe, nic);
 
-	return rc ? rc : bf_mlx5_cmd(m->pe[pe].nic[nic], in, in_len, out, out_len);
+	return rc ? rc : bf_mlx5_cmd(nic_of(&m->pe[pe], nic), in, in_len, out, out_len);
 }
 
 int bf_machine_map_uar(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_uar *out)
@@ -182,11 +211,11 @@ int bf_machine_map_uar(struct bf_world *m, uint32_t pe, uint32_t nic, struct bf_
 		return bf_fail(m->err, -ENOSPC, "PE %u: ALLOC_UAR failed with status 0x%x", pe,
 			       BF_MLX5_GET(reply, BF_CMD_OUT_STATUS));
 	out->index = BF_MLX5_GET(reply, BF_CMD_OUT_NUMBER);
-	r = bf_mlx5_uar(m->pe[pe].nic[nic], out->index);
+	r = bf_mlx5_uar(nic_of(&m->pe[pe], nic), out->index);
 	if (!r)
 		return bf_fail(m->err, -ENODEV, "PE %u: UAR %u has no page", pe, out->index);
 	out->page = r->bytes;
-	return 0;
+	return bf_machine_expose(m, r);
 }
 
 static int port_info(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t port, struct bf_port_info *out)
@@ -197,7 +226,7 @@ static int port_info(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t por
 		return rc;
 	if (port >= m->ports)
 		return bf_fail(m->err, -EINVAL, "PE %u, NIC %u: no port %u", pe, nic, port);
-	bf_port_info(bf_mlx5_port(m->pe[pe].nic[nic], port + 1), out);
+	bf_port_info(bf_mlx5_port(nic_of(&m->pe[pe], nic), port + 1), out);
 	return 0;
 }
 
@@ -224,13 +253,16 @@ int bf_machine_port_up(struct bf_world *m, uint32_t pe, uint32_t nic, uint32_t p
 	return rc ? rc : info.up;
 }
 
+extern const struct bf_part bf_part_mlx5;
 const struct bf_part bf_part_mlx5 = {
 	.device = BF_DEVICE_MLX5,
 	.kind = "nic",
+	.actor = "nic",
 	.open_shared = open_fabric,
 	.close_shared = close_fabric,
 	.open = open_nics,
 	.open_remote = attach_remote,
 	.close = close_nics,
+	.poll = poll_nics,
 	.describe = describe_nics,
 };

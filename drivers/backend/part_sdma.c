@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "drivers/backend/machine_internal.h"
+#include "drivers/backend/sdma_world.h"
 #include "models/sdma/decode.h"
 #include "models/sdma/sdma.h"
 
@@ -17,18 +18,23 @@ struct event {
 	uint64_t traps;
 };
 
-struct bf_pe_sdma {
-	struct bf_sdma *engine;
+struct engine {
+	struct bf_sdma *sdma;
 	struct bf_sdma_queue *queue[QUEUES_MAX]; /* by the number that the driver knows it by */
 	struct bf_region *bells;                 /* once it is mapped, for engines that ring */
 	struct event event[EVENTS_MAX];
 	uint32_t nevents;
 };
 
+static struct engine *engine_of(const struct bf_pe *pe)
+{
+	return pe->part[BF_DEVICE_AT_SDMA];
+}
+
 /* Events beyond the table go uncounted: it is for drivers that ask, which use few. */
 static void trapped(void *arg, uint32_t id)
 {
-	struct bf_pe_sdma *s = arg;
+	struct engine *s = arg;
 	uint32_t i = 0;
 
 	while (i < s->nevents && s->event[i].id != id)
@@ -43,41 +49,45 @@ static void trapped(void *arg, uint32_t id)
 static int open_engine(struct bf_world *m, uint32_t index, const struct bf_world_opts *world)
 {
 	struct bf_pe *pe = &m->pe[index];
+	struct engine *s;
 	char name[16];
 	struct bf_sdma_opts opts = {
 		.name = name,
-		.profile = world->sdma,
+		.profile = world->device_opts[BF_DEVICE_AT_SDMA],
 		.space = &pe->space,
 		.ioas = &pe->ioas,
 		.trap = trapped,
 	};
 
 	snprintf(name, sizeof(name), "sdma%u", index);
-	pe->sdma = calloc(1, sizeof(*pe->sdma));
-	if (!pe->sdma)
+	s = calloc(1, sizeof(*s));
+	pe->part[BF_DEVICE_AT_SDMA] = s;
+	if (!s)
 		return bf_fail(&m->sim->error, -ENOMEM, "no memory for a copy engine");
 	m->engines++;
-	opts.trap_arg = pe->sdma;
-	return bf_sdma_create(m->sim, &opts, &pe->sdma->engine);
+	opts.trap_arg = s;
+	return bf_sdma_create(m->sim, &opts, &s->sdma);
 }
 
 static void close_engine(struct bf_pe *pe)
 {
-	struct bf_pe_sdma *s = pe->sdma;
+	struct engine *s = engine_of(pe);
 
 	if (!s)
 		return;
 	if (s->bells)
 		bf_ioas_unmap(&pe->ioas, s->bells->va, s->bells->size);
-	if (s->engine)
-		bf_sdma_destroy(s->engine);
+	if (s->sdma)
+		bf_sdma_destroy(s->sdma);
 	free(s);
-	pe->sdma = NULL;
+	pe->part[BF_DEVICE_AT_SDMA] = NULL;
 }
 
-struct bf_sdma *bf_machine_sdma_engine(const struct bf_pe *pe)
+static int poll_engine(struct bf_pe *pe)
 {
-	return pe->sdma ? pe->sdma->engine : NULL;
+	const struct engine *s = engine_of(pe);
+
+	return s ? bf_sdma_poll_doorbells(s->sdma) : 0;
 }
 
 /* A copy engine reaches the memory of its peers as well (PCIe or xGMI), at the addresses that those have for it. */
@@ -86,23 +96,23 @@ static int share(struct bf_world *m, uint32_t owner, struct bf_region *r)
 	int rc = 0;
 
 	for (uint32_t pe = 0; m->engines && !rc && pe < m->npes; pe++)
-		if (pe != owner && m->pe[pe].sdma)
+		if (pe != owner && engine_of(&m->pe[pe]))
 			rc = bf_ioas_map_region(&m->pe[pe].ioas, r, BF_IOMMU_READ | BF_IOMMU_WRITE);
 	return rc;
 }
 
 /* The engine's part of PE `pe`, NULL with the world's error set. */
-static struct bf_pe_sdma *find_engine(struct bf_world *m, uint32_t pe)
+static struct engine *find_engine(struct bf_world *m, uint32_t pe)
 {
-	if (pe < m->npes && m->pe[pe].sdma)
-		return m->pe[pe].sdma;
+	if (pe < m->npes && engine_of(&m->pe[pe]))
+		return engine_of(&m->pe[pe]);
 	bf_fail(m->err, -ENODEV, "PE %u has no copy engine", pe);
 	return NULL;
 }
 
 static struct bf_sdma_queue *find_queue(struct bf_world *m, uint32_t pe, uint32_t id)
 {
-	struct bf_pe_sdma *s = find_engine(m, pe);
+	struct engine *s = find_engine(m, pe);
 
 	if (s && id < QUEUES_MAX && s->queue[id])
 		return s->queue[id];
@@ -111,9 +121,9 @@ static struct bf_sdma_queue *find_queue(struct bf_world *m, uint32_t pe, uint32_
 	return NULL;
 }
 
-int bf_machine_sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_ring *ring)
+static int create_queue(struct bf_world *m, uint32_t pe, struct bf_sdma_ring *ring)
 {
-	struct bf_pe_sdma *s = find_engine(m, pe);
+	struct engine *s = find_engine(m, pe);
 	const struct bf_sdma_queue_opts opts = {
 		.ring = ring->ring.va,
 		.bytes = ring->ring.size,
@@ -133,7 +143,7 @@ int bf_machine_sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_ring 
 		id++;
 	if (id == QUEUES_MAX)
 		return bf_fail(m->err, -ENOSPC, "PE %u: all %u SDMA queues are in use", pe, QUEUES_MAX);
-	rc = bf_sdma_queue_create(s->engine, &opts, &s->queue[id]);
+	rc = bf_sdma_queue_create(s->sdma, &opts, &s->queue[id]);
 	if (rc) {
 		s->queue[id] = NULL;
 		return bf_fail(m->err, rc, "PE %u, SDMA queue %u: %s", pe, id, m->sim->error.text);
@@ -148,15 +158,10 @@ int bf_machine_sdma_create(struct bf_world *m, uint32_t pe, struct bf_sdma_ring 
 	ring->doorbell = r->bytes + offset;
 	ring->doorbell_va = r->va + offset;
 	ring->id = id;
-	return 0;
+	return bf_machine_expose(m, r);
 }
 
-struct bf_region *bf_machine_sdma_doorbells(const struct bf_world *m, uint32_t pe)
-{
-	return m->pe[pe].sdma ? m->pe[pe].sdma->bells : NULL;
-}
-
-int bf_machine_sdma_update(struct bf_world *m, uint32_t pe, uint32_t id, const struct bf_memory *ring)
+static int update_queue(struct bf_world *m, uint32_t pe, uint32_t id, const struct bf_memory *ring)
 {
 	struct bf_sdma_queue *q = find_queue(m, pe, id);
 	int rc;
@@ -167,14 +172,14 @@ int bf_machine_sdma_update(struct bf_world *m, uint32_t pe, uint32_t id, const s
 	return rc ? bf_fail(m->err, rc, "PE %u, SDMA queue %u: %s", pe, id, m->sim->error.text) : 0;
 }
 
-int bf_machine_sdma_destroy(struct bf_world *m, uint32_t pe, uint32_t id)
+static int destroy_queue(struct bf_world *m, uint32_t pe, uint32_t id)
 {
 	struct bf_sdma_queue *q = find_queue(m, pe, id);
 
 	if (!q)
 		return -ENOENT;
 	bf_sdma_queue_destroy(q);
-	m->pe[pe].sdma->queue[id] = NULL;
+	engine_of(&m->pe[pe])->queue[id] = NULL;
 	return 0;
 }
 
@@ -201,7 +206,7 @@ static void fill_standing(struct bf_sdma_queue *q, struct bf_sdma_standing *out)
 			 bf_sdma_reason_name(info.fault.reason), info.fault.index, info.fault.dword, info.fault.value);
 }
 
-int bf_machine_sdma_standing(struct bf_world *m, uint32_t pe, uint32_t id, struct bf_sdma_standing *out)
+static int queue_standing(struct bf_world *m, uint32_t pe, uint32_t id, struct bf_sdma_standing *out)
 {
 	struct bf_sdma_queue *q = find_queue(m, pe, id);
 
@@ -211,9 +216,9 @@ int bf_machine_sdma_standing(struct bf_world *m, uint32_t pe, uint32_t id, struc
 	return 0;
 }
 
-int bf_machine_sdma_traps(struct bf_world *m, uint32_t pe, uint32_t event, uint64_t *out)
+static int count_traps(struct bf_world *m, uint32_t pe, uint32_t event, uint64_t *out)
 {
-	const struct bf_pe_sdma *s = find_engine(m, pe);
+	const struct engine *s = find_engine(m, pe);
 
 	*out = 0;
 	if (!s)
@@ -226,13 +231,15 @@ int bf_machine_sdma_traps(struct bf_world *m, uint32_t pe, uint32_t event, uint6
 
 static void describe_engine(struct bf_world *m, const struct bf_pe *pe, struct bf_queue_report *report)
 {
+	const struct engine *e = engine_of(pe);
+
 	(void)m;
-	for (uint32_t i = 0; pe->sdma && i < QUEUES_MAX; i++) {
+	for (uint32_t i = 0; e && i < QUEUES_MAX; i++) {
 		struct bf_sdma_standing s;
 
-		if (!pe->sdma->queue[i])
+		if (!e->queue[i])
 			continue;
-		fill_standing(pe->sdma->queue[i], &s);
+		fill_standing(e->queue[i], &s);
 		if (s.retired == s.doorbell && !s.stopped[0] && !s.paused)
 			continue;
 		bf_report_queue(
@@ -243,11 +250,23 @@ static void describe_engine(struct bf_world *m, const struct bf_pe *pe, struct b
 	}
 }
 
+extern const struct bf_sdma_world_ops bf_part_sdma_ops;
+const struct bf_sdma_world_ops bf_part_sdma_ops = {
+	.create = create_queue,
+	.update = update_queue,
+	.destroy = destroy_queue,
+	.standing = queue_standing,
+	.traps = count_traps,
+};
+
+extern const struct bf_part bf_part_sdma;
 const struct bf_part bf_part_sdma = {
 	.device = BF_DEVICE_SDMA,
 	.kind = "sdma",
+	.actor = "sdma",
 	.open = open_engine,
 	.close = close_engine,
+	.poll = poll_engine,
 	.share = share,
 	.describe = describe_engine,
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/backend/machine_internal.h"
 #include "sim/rng.h"
 
 #define NO_PE UINT32_MAX
@@ -24,13 +25,15 @@ struct bf_pe_hash {
 
 static uint32_t pe_of(const struct bf_pe_hash *h, const char *name)
 {
-	static const char *const owned[] = { "pe", "nic", "ssd", "sdma", "gpu" };
+	static const char *const owned[] = { "pe", "gpu" };
 	const size_t letters = strspn(name, "abcdefghijklmnopqrstuvwxyz");
 	bool known = false;
 	uint64_t pe = 0;
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(owned); i++)
 		known |= strlen(owned[i]) == letters && strncmp(name, owned[i], letters) == 0;
+	for (const struct bf_part *const *part = bf_parts(); *part; part++)
+		known |= strlen((*part)->actor) == letters && strncmp(name, (*part)->actor, letters) == 0;
 	name += letters;
 	if (!known || *name < '0' || *name > '9')
 		return NO_PE;

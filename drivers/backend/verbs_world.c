@@ -239,7 +239,8 @@ int bf_verbs_alloc(struct bf_world *m, uint32_t pe, enum bf_placement place, uin
 		return bf_fail(m->err, -EINVAL, "memory '%s' of %" PRIu64 " bytes for PE %u", name, size, pe);
 	if (place == BF_PLACE_CMB || (place == BF_PLACE_CUDA && !w->takes_gpu))
 		return bf_fail(m->err, -ENOTSUP, "memory '%s': %s", name,
-			       place == BF_PLACE_CMB ? "there is no NVMe controller" : "the device reaches no GPU's");
+			       place == BF_PLACE_CMB ? "no device has memory of its own"
+						     : "the device reaches no GPU's");
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return bf_fail(m->err, -ENOMEM, "no memory for '%s'", name);

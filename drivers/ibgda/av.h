@@ -61,12 +61,17 @@ BF_DEVICE void bf_ibgda_entry_store(struct bf_thread *t, const struct bf_ibgda_s
 }
 
 /* A signalled NOP, which needs no address. */
-BF_DEVICE void bf_ibgda_write_nop(struct bf_thread *t, struct bf_ibgda_qp *qp, uint64_t idx)
+BF_DEVICE void bf_ibgda_write_nop_of(struct bf_thread *t, struct bf_ibgda_qp *qp, uint64_t idx, uint32_t says_ds)
 {
 	struct bf_ibgda_wqe w;
-	const uint32_t ds = bf_ibgda_wqe_nop(&w, qp->qpn, idx, BF_IBGDA_SIGNALLED);
+	const uint32_t ds = bf_ibgda_wqe_nop(&w, qp->qpn, idx, says_ds, BF_IBGDA_SIGNALLED);
 
 	bf_ibgda_wqe_store(t, qp, idx, &w, ds);
+}
+
+BF_DEVICE void bf_ibgda_write_nop(struct bf_thread *t, struct bf_ibgda_qp *qp, uint64_t idx)
+{
+	bf_ibgda_write_nop_of(t, qp, idx, 2);
 }
 
 /* A signalled DUMP of the ibuf's first byte; `flags` may make it wait for earlier READs and atomics. */

@@ -108,6 +108,31 @@ BF_DEVICE int bf_ibgda_get_to(struct bf_thread *t, uint32_t mask, const struct b
 	}
 }
 
+/* Values of 1, 2, 4 and 8 bytes lie one behind the other in the slot, as NVSHMEM has them, others 8 bytes apart. */
+BF_DEVICE uint32_t bf_ibgda_g_stride(uint32_t bytes)
+{
+	return bytes & (bytes - 1) ? 8 : bytes;
+}
+
+BF_DEVICE uint64_t bf_ibgda_g_value(struct bf_thread *t, const uint8_t *at, uint32_t bytes)
+{
+	const uint32_t in = (uint32_t)(uintptr_t)at % 4;
+
+	if (bf_ibgda_g_stride(bytes) == 8)
+		return bf_ld_relaxed64(t, at, BF_AT_SYS);
+	return bf_ld_relaxed32(t, at - in, BF_AT_SYS) >> (8 * in);
+}
+
+/* A whole warp asks one target for values that lie there as they will in the slot: one READ brings them all. */
+BF_DEVICE int bf_ibgda_g_is_row(struct bf_thread *t, const struct bf_ibgda_group *g, uint64_t off, uint32_t rkey,
+				uint32_t bytes)
+{
+	if (g->mask != BF_FULL_WARP || bf_ibgda_g_stride(bytes) != bytes)
+		return 0;
+	return bf_match64(t, g->mask, off - (uint64_t)bf_lane(t) * bytes) == g->mask &&
+	       bf_match64(t, g->mask, rkey) == g->mask;
+}
+
 /*
  * One attempt of bf_ibgda_g_to(): the lanes' values land side by side in one ibuf slot. BF_IBGDA_MOVED when the queue
  * failed meanwhile: what lands in an ibuf is never replayed, because whoever waits for it can ask again.
@@ -125,18 +150,22 @@ BF_DEVICE int bf_ibgda_g_once(struct bf_thread *t, uint32_t mask, const struct b
 	if (bf_ibgda_leads(t, g))
 		ticket = bf_ibgda_ibuf_take(t, state, qp, 1);
 	ticket = bf_shfl64(t, g->mask, ticket, g->leader);
-	at = bf_ibgda_ibuf_offset(qp, ticket) + bf_lane(t) * 8;
+	at = bf_ibgda_ibuf_offset(qp, ticket) + bf_lane(t) * bf_ibgda_g_stride(bytes);
 	bf_ibgda_remote(state, to, off, &c.rva, &c.rkey);
 	c.lva = qp->ibuf.va + at;
 	c.lkey = qp->ibuf.lkey;
 	c.bytes = bytes;
 	c.sysmem = 0;
+	if (bf_ibgda_g_is_row(t, g, off, c.rkey, bytes)) {
+		c.bytes = BF_LANES * bytes;
+		g->count = 1;
+	}
 	status = bf_ibgda_issue(t, state, to, g, BF_MLX5_OP_RDMA_READ, &c, !state->may_skip_cst, BF_IBGDA_ALWAYS_POST);
 	if (!status) {
 		status = bf_ibgda_poll_cq(t, state, qp, g->end);
 		if (!status)
 			bf_ibgda_tell_result(t, state, qp, g->end, 0);
-		*value = bf_ld_relaxed64(t, (const uint8_t *)qp->ibuf.buf + at, BF_AT_SYS);
+		*value = bf_ibgda_g_value(t, (const uint8_t *)qp->ibuf.buf + at, bytes);
 		if (status && bf_ibgda_moves(state, qp))
 			status = BF_IBGDA_MOVED;
 	}

@@ -59,12 +59,42 @@ BF_DEVICE void bf_ll_cast(struct bf_thread *t, const struct bf_ll_lane *l, const
 		bf_st_weak32(t, row + 16 + l->s->hidden + i / 16 * 4, bf_ll_bits(scale.inverse));
 }
 
+/* The warp's share of a token's vectors, by one lane for all; the four shuffles of bf_ll_amax() are meetings. */
+BF_DEVICE void bf_ll_cast_acted(struct bf_thread *t, const struct bf_ll_lane *l, const uint8_t *x, uint8_t *row)
+{
+	const uint32_t casters = l->warps - 1, vectors = l->s->hidden / 8;
+	const int power = l->s->scales != BF_LL_SCALES_F32;
+
+	for (uint32_t i = l->warp * BF_LANES; i < vectors; i += casters * BF_LANES) {
+		uint8_t *to = row + 16 + (uint64_t)i * bf_ll_hidden_bytes(l->s) / vectors;
+		uint8_t *scale = row + 16 + l->s->hidden + i / 16 * 4;
+		const uint8_t *from = x + i * 16ull;
+		uint32_t inverse[2];
+
+		bf_act_pay(t, 1, 0, 1, 0);
+		if (l->s->dtype == BF_LL_BF16) {
+			memcpy(to, from, BF_LANES * 16);
+		} else {
+			for (uint32_t d = 8; d; d >>= 1)
+				bf_shfl32(t, BF_FULL_WARP, 0, l->lane ^ d);
+			l->math->cast(from, power, to, &inverse[0]);
+			l->math->cast(from + 256, power, to + 128, &inverse[1]);
+			bf_st_weak32(t, scale, inverse[0]);
+			memcpy(scale + 4, &inverse[1], 4);
+			bf_act_stored_by(t, 16, scale + 4, 4);
+			bf_act_pay(t, 0, 0, 0, 1);
+		}
+		bf_act_stored(t, to, (uint64_t)BF_LANES * bf_ll_hidden_bytes(l->s) / vectors, BF_LANES);
+		bf_act_pay(t, 0, 1, 0, 1);
+	}
+}
+
 /* Index of the expert that token's choice `k` names; negative: none. */
 BF_DEVICE int64_t bf_ll_choice(struct bf_thread *t, const struct bf_ll_lane *l, uint32_t token, uint32_t k)
 {
 	const uint8_t *idx = l->in + l->job->at.topk_idx;
 
-	return (int64_t)bf_ld_weak64(t, idx + ((uint64_t)token * l->s->topk + k) * 8);
+	return (int64_t)bf_ld_warp64(t, idx + ((uint64_t)token * l->s->topk + k) * 8);
 }
 
 /* A warp sends a token that was cast to one expert. */
@@ -104,8 +134,11 @@ BF_DEVICE void bf_ll_cast_and_send(struct bf_thread *t, const struct bf_ll_lane 
 
 		if (l->warp == 0 && l->lane == 0)
 			bf_st_weak32(t, row, token);
-		for (uint32_t i = l->warp * BF_LANES + l->lane; i < vectors; i += casters * BF_LANES)
-			bf_ll_cast(t, l, x, row, i);
+		if (bf_acts(t))
+			bf_ll_cast_acted(t, l, x, row);
+		else
+			for (uint32_t i = l->warp * BF_LANES + l->lane; i < vectors; i += casters * BF_LANES)
+				bf_ll_cast(t, l, x, row, i);
 		if (l->lane == 0)
 			BF_DRIVER_RECORD(t, ll_cast, .round = l->round, .token = token);
 		if (!(l->s->bugs & BF_LL_BUG_NO_BARRIER))
@@ -124,7 +157,11 @@ BF_DEVICE void bf_ll_clean_next(struct bf_thread *t, const struct bf_ll_lane *l)
 {
 	uint8_t *next = l->heap + l->job->heap.count[l->set ^ 1u];
 
-	if (!(l->s->bugs & BF_LL_BUG_NO_CLEAN))
+	if (bf_acts(t)) {
+		memset(next, 0, l->s->experts * 4ull);
+		bf_act_stored(t, next, l->s->experts * 4ull, l->s->experts);
+		bf_act_pay(t, 0, bf_ibgda_rounds(l->s->experts, 0), 0, bf_ibgda_rounds(l->s->experts, 1));
+	} else if (!(l->s->bugs & BF_LL_BUG_NO_CLEAN))
 		for (uint32_t i = l->lane; i < l->s->experts; i += BF_LANES)
 			bf_st_weak32(t, next + i * 4ull, 0);
 	bf_warp_sync(t, BF_FULL_WARP);
@@ -220,6 +257,27 @@ BF_DEVICE void bf_ll_take_count(struct bf_thread *t, const struct bf_ll_lane *l,
 	bf_st_weak64(t, range, (uint64_t)n << 32 | first);
 }
 
+/* The scales of one message, by one lane for all: a column of the packed tensor. */
+BF_DEVICE void bf_ll_pack_scales(struct bf_thread *t, const struct bf_ll_lane *l, const uint8_t *from, uint8_t *column)
+{
+	const uint32_t scales = bf_ll_scales_per_token(l->s);
+	const uint64_t step = l->job->at.rows * 4ull;
+
+	for (uint32_t c = 0; c < scales; c++, from += 4) {
+		uint8_t *to = l->s->scales == BF_LL_SCALES_UE8M0 ? column + c / 4 * step + c % 4 : column + c * step;
+		uint32_t scale;
+
+		memcpy(&scale, from, 4);
+		if (l->s->scales == BF_LL_SCALES_UE8M0)
+			*to = (uint8_t)(scale >> 23);
+		else
+			memcpy(to, &scale, 4);
+	}
+	bf_act_stored(t, column, 1, scales);
+	bf_act_pay(t, bf_ibgda_rounds(scales, 0), bf_ibgda_rounds(scales, 0), bf_ibgda_rounds(scales, 1),
+		   bf_ibgda_rounds(scales, 1));
+}
+
 /* A warp's copy of one message into the packed tensors. */
 BF_DEVICE void bf_ll_pack(struct bf_thread *t, const struct bf_ll_lane *l, const uint8_t *message, uint32_t id,
 			  uint32_t row)
@@ -234,6 +292,10 @@ BF_DEVICE void bf_ll_pack(struct bf_thread *t, const struct bf_ll_lane *l, const
 	bf_ibgda_copy_warp(t, l->out + at->packed_x + index * hidden, message + 16, hidden);
 	if (l->s->dtype != BF_LL_FP8)
 		return;
+	if (bf_acts(t)) {
+		bf_ll_pack_scales(t, l, message + 16 + hidden, to + row * 4ull);
+		return;
+	}
 	for (uint32_t c = l->lane; c < scales; c += BF_LANES) {
 		const uint32_t scale = bf_ld_weak32(t, message + 16 + hidden + c * 4);
 
@@ -254,20 +316,19 @@ BF_DEVICE void bf_ll_dispatch_recv(struct bf_thread *t, const struct bf_ll_lane 
 		if (l->sub == l->s->group_warps - 1 && l->lane == 0)
 			bf_ll_take_count(t, l, e);
 		bf_ll_meet_group(t, l);
-		n = bf_ld_weak32(t, got);
-		first = bf_ld_weak32(t, got + 4);
+		n = bf_ld_warp32(t, got);
+		first = bf_ld_warp32(t, got + 4);
 		for (uint32_t i = l->sub; i < n; i += l->s->group_warps)
 			if (first + i < l->job->at.rows)
 				bf_ll_pack(t, l, bf_ll_recv_slot(l, id, src, i), id, first + i);
 	}
 }
 
+/* The last warp of each block comes when it has counted. */
 BF_DEVICE void bf_ll_dispatch(struct bf_thread *t, const struct bf_ll_lane *l)
 {
 	if (l->warp + 1 < l->warps)
 		bf_ll_cast_and_send(t, l);
-	else
-		bf_ll_count(t, l);
 	bf_ll_meet_block(t, l);
 	if (l->sub == 0 && l->lane == 0)
 		for (uint32_t e = l->first; e < l->s->experts; e += l->step)

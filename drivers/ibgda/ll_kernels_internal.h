@@ -40,25 +40,49 @@ BF_DEVICE void bf_ll_barrier(struct bf_thread *t, const struct bf_ll_lane *l)
 			bf_ibgda_quiet(t, l->state, bf_ibgda_rc(l->state, pe, 0));
 }
 
-/* Each kernel takes the other set of buffers; nothing is under way when the last block leaves. */
+/* What lane 0 of a warp can do for all: each kernel takes the other set of buffers. */
+BF_DEVICE void bf_ll_round(struct bf_thread *t, struct bf_ll_lane *l, enum bf_ll_work work)
+{
+	bf_ll_dispatch(t, l);
+	bf_ll_stamp(t, l, 1);
+	if (work == BF_LL_DISPATCH)
+		return;
+	l->set ^= 1u;
+	bf_ll_experts(t, l);
+	bf_ll_stamp(t, l, 2);
+	bf_ll_combine(t, l);
+	bf_ll_stamp(t, l, 3);
+	l->set ^= 1u;
+}
+
+/* Mistakes are of single lanes, and what others make of them is to be seen. */
+BF_DEVICE enum bf_led bf_ll_act(struct bf_thread *t, const struct bf_ll_lane *l)
+{
+	if (l->s->bugs || bf_ibgda_mistakes(l->state) || bf_ibgda_suspected(l->state))
+		return BF_APART;
+	return bf_act(t);
+}
+
+/* Nothing is under way when the last block leaves. */
 BF_DEVICE void bf_ll_run(struct bf_thread *t, const struct bf_ll_job *job, enum bf_ll_work work)
 {
 	struct bf_ll_lane l = bf_ll_lane(t, job);
 
 	for (; l.round != l.s->rounds; l.round++) {
+		enum bf_led led;
+
 		l.in = job->tensors + l.round * job->at.in_step;
 		l.out = job->tensors + l.round * job->at.out_step;
 		bf_ll_stamp(t, &l, 0);
-		bf_ll_dispatch(t, &l);
-		bf_ll_stamp(t, &l, 1);
-		l.set ^= 1u;
+		if (l.warp + 1 == l.warps)
+			bf_ll_count(t, &l);
+		led = bf_ll_act(t, &l);
+		if (led != BF_LED)
+			bf_ll_round(t, &l, work);
+		if (led == BF_LEADS)
+			bf_act_end(t);
 		if (work == BF_LL_DISPATCH)
-			continue;
-		bf_ll_experts(t, &l);
-		bf_ll_stamp(t, &l, 2);
-		bf_ll_combine(t, &l);
-		bf_ll_stamp(t, &l, 3);
-		l.set ^= 1u;
+			l.set ^= 1u;
 	}
 	if (l.block == 0)
 		bf_ll_barrier(t, &l);

@@ -5,6 +5,7 @@
 #include "drivers/ibgda/device.h"
 #include "drivers/ibgda/ll.h"
 #include "drivers/ibgda/ll_area_internal.h"
+#include "drivers/ibgda/ll_math_internal.h"
 #include "traces/records/ll.h"
 #include "drivers/ibgda/warp.h"
 
@@ -20,6 +21,7 @@ struct bf_ll_lane {
 	uint32_t group, sub;  /* group in the block, warp in the group */
 	uint32_t first, step; /* this group takes experts first, first + step, ... */
 	uint32_t round, set;  /* which set of buffers */
+	const struct bf_ll_math *math;
 };
 
 BF_DEVICE struct bf_ll_lane bf_ll_lane(const struct bf_thread *t, const struct bf_ll_job *job)
@@ -47,6 +49,7 @@ BF_DEVICE struct bf_ll_lane bf_ll_lane(const struct bf_thread *t, const struct b
 	l.step = l.s->blocks * l.s->groups;
 	l.round = 0;
 	l.set = 0;
+	l.math = bf_ll_math_here();
 	return l;
 }
 

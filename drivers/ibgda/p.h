@@ -109,8 +109,8 @@ BF_DEVICE void bf_ibgda_spread_head(struct bf_thread *t, const struct bf_ibgda_s
 
 /*
  * A full warp stores 32 neighbouring values (dst is the first one's address) with one inline WRITE and a signalled NOP
- * behind it: 3, 3, 4 or 6 blocks for 1, 2, 4 or 8 bytes to an RC; by a DCI values of 8 bytes take two WRITEs. The
- * target must lie in one registration.
+ * behind it: 3, 3, 4 or 6 blocks for 1, 2, 4 or 8 bytes to an RC; by a DCI values of 8 bytes take two WRITEs, each with
+ * its NOP. The target must lie in one registration.
  */
 BF_DEVICE int bf_ibgda_p_warp_to(struct bf_thread *t, const struct bf_ibgda_state *state, struct bf_ibgda_to to,
 				 void *dst, uint64_t value, uint32_t bytes, uint32_t message)
@@ -124,15 +124,15 @@ BF_DEVICE int bf_ibgda_p_warp_to(struct bf_thread *t, const struct bf_ibgda_stat
 
 		bf_ibgda_follow_warp(t, state, &to);
 		s = bf_ibgda_spread(state, &to, bytes);
-		status = bf_ibgda_group_reserve(t, state, to.qp, &g, s.parts * s.blocks + 1);
+		status = bf_ibgda_group_reserve(t, state, to.qp, &g, s.parts * (s.blocks + 1));
 		if (!status) {
-			const uint64_t idx = g.base + (uint64_t)(lane / s.lanes) * s.blocks;
+			const uint64_t idx = g.base + (uint64_t)(lane / s.lanes) * (s.blocks + 1);
 			const uint32_t at = (2 + bf_ibgda_av_ds(state, &to)) * BF_MLX5_DS + 4;
 
-			if (lane % s.lanes == 0)
+			if (lane % s.lanes == 0) {
 				bf_ibgda_spread_head(t, state, &to, &s, idx, (uint8_t *)dst + lane * bytes, bytes);
-			if (lane == 0)
-				bf_ibgda_write_nop(t, to.qp, g.end - 1);
+				bf_ibgda_write_nop_of(t, to.qp, idx + s.blocks, 1);
+			}
 			bf_ibgda_store_element(t, to.qp, idx, at + lane % s.lanes * bytes, value, bytes);
 			status = bf_ibgda_group_submit(t, state, to.qp, &g, message);
 		}

@@ -102,7 +102,7 @@ BF_DEVICE uint32_t bf_ibgda_warp_chunks(struct bf_thread *t, const struct bf_ibg
 	while (k->bytes && n < most) {
 		uint64_t size = 0;
 
-		if (bf_lane(t) == n) {
+		if (bf_lane(t) == n || bf_acts(t)) {
 			*mine = bf_ibgda_chunk(state, &k->to, k->local, k->roff, k->bytes);
 			size = mine->bytes;
 		}
@@ -113,6 +113,31 @@ BF_DEVICE uint32_t bf_ibgda_warp_chunks(struct bf_thread *t, const struct bf_ibg
 		n++;
 	}
 	return n;
+}
+
+/* The entries of a round that was cut into several pieces, by one lane that acts for all; `from` is where it began. */
+BF_DEVICE void bf_ibgda_write_chunks(struct bf_thread *t, const struct bf_ibgda_state *state,
+				     const struct bf_ibgda_course *from, uint64_t idx, uint32_t each, uint32_t chunks,
+				     int signalled)
+{
+	struct bf_ibgda_course k = *from;
+	uint32_t sysmem = 0;
+
+	for (uint32_t i = 0; i < chunks; i++) {
+		struct bf_ibgda_chunk c = bf_ibgda_chunk(state, &k.to, k.local, k.roff, k.bytes);
+		struct bf_thread as = *t;
+
+		bf_act_as(t, i, &as);
+		sysmem |= c.sysmem;
+		c.sysmem = 0;
+		bf_ibgda_write_chunk(&as, state, &k.to, idx + (uint64_t)i * each, k.opcode, &c,
+				     signalled >= 0 ? bf_ibgda_flags(state, i + 1 == chunks && signalled) : 0);
+		k.local += c.bytes;
+		k.roff += c.bytes;
+		k.bytes -= c.bytes;
+	}
+	if (sysmem)
+		bf_fence_sys(t);
 }
 
 /* Lays down and publishes one round. 0 or BF_IBGDA_MOVED, with the course where it was. */
@@ -135,9 +160,11 @@ BF_DEVICE int bf_ibgda_warp_round(struct bf_thread *t, const struct bf_ibgda_sta
 	if (BF_UNLIKELY(late) && !status)
 		status = bf_ibgda_group_submit(t, state, k->to.qp, &g, message);
 	if (!status) {
-		if (lane < chunks)
+		if (bf_acts(t) && chunks > 1)
+			bf_ibgda_write_chunks(t, state, &before, g.base, each, chunks, each > 1 || dump ? -1 : !tail);
+		else if (lane < chunks)
 			bf_ibgda_write_chunk(t, state, &k->to, g.base + lane * each, k->opcode, &mine, flags);
-		if (lane == chunks % BF_LANES && tail)
+		if ((bf_acts(t) || lane == chunks % BF_LANES) && tail)
 			bf_ibgda_write_signal(t, state, &k->to, g.base + chunks * each, tail,
 					      close ? 0 : BF_IBGDA_SIGNALLED);
 		if (lane == 0 && close)
@@ -200,8 +227,8 @@ BF_DEVICE int bf_ibgda_put_signal_warp_to(struct bf_thread *t, const struct bf_i
 }
 
 /*
- * One piece of each lane of a group, and what completes them: a DUMP that waits for them (`dump`), the last entry, or
- * a NOP where entries are too long to be signalled. 0 or BF_IBGDA_MOVED.
+ * One piece of each lane of a group (of its first `count` lanes), and what completes them: a DUMP that waits for them
+ * (`dump`), the last entry, or a NOP where entries are too long to be signalled. 0 or BF_IBGDA_MOVED.
  */
 BF_DEVICE int bf_ibgda_issue(struct bf_thread *t, const struct bf_ibgda_state *state, const struct bf_ibgda_to *to,
 			     struct bf_ibgda_group *g, uint32_t opcode, const struct bf_ibgda_chunk *c, int dump,
@@ -216,8 +243,9 @@ BF_DEVICE int bf_ibgda_issue(struct bf_thread *t, const struct bf_ibgda_state *s
 		status = bf_ibgda_group_submit(t, state, to->qp, g, message);
 	if (status)
 		return status;
-	bf_ibgda_write_chunk(t, state, to, g->base + (uint64_t)g->rank * each, opcode, c,
-			     each > 1 ? 0 : bf_ibgda_flags(state, bf_ibgda_is_last(g) && !dump));
+	if (g->rank < g->count)
+		bf_ibgda_write_chunk(t, state, to, g->base + (uint64_t)g->rank * each, opcode, c,
+				     each > 1 ? 0 : bf_ibgda_flags(state, bf_ibgda_is_last(g) && !dump));
 	if (tail && bf_ibgda_leads(t, g))
 		bf_ibgda_write_closing(t, to->qp, g->end - 1, dump);
 	return late ? 0 : bf_ibgda_group_submit(t, state, to->qp, g, message);

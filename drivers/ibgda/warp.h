@@ -8,6 +8,8 @@
 #ifndef BELFRY_DRIVERS_IBGDA_WARP_H
 #define BELFRY_DRIVERS_IBGDA_WARP_H
 
+#include <string.h>
+
 #include "drivers/platform/platform.h"
 
 #ifndef BF_PLATFORM
@@ -33,12 +35,39 @@ BF_DEVICE void bf_ibgda_meet(struct bf_thread *t, uint8_t *cell, uint32_t member
 	bf_warp_sync(t, BF_FULL_WARP);
 }
 
-/* A warp copies a multiple of 16 bytes between aligned places, eight loads on their way in each lane. */
+/* Rounds of a loop in which lanes take every 32nd of `n`, of a lane. */
+BF_DEVICE uint32_t bf_ibgda_rounds(uint64_t n, uint32_t lane)
+{
+	return (uint32_t)((n + BF_LANES - 1 - lane) / BF_LANES);
+}
+
+/* What a lane's loads of a copy below cost, as bf_act_pay() has it: the first of eight is waited for. */
 #define BF_IBGDA_COPY_UNROLL 8u
+BF_DEVICE uint32_t bf_ibgda_copy_waits(uint32_t rounds)
+{
+	return (rounds + BF_IBGDA_COPY_UNROLL - 1) / BF_IBGDA_COPY_UNROLL;
+}
+
+/* The copy below by one lane for all. */
+BF_DEVICE void bf_ibgda_copy_acted(struct bf_thread *t, uint8_t *dst, const uint8_t *src, uint64_t bytes)
+{
+	const uint32_t mine = bf_ibgda_rounds(bytes / 16, 0), others = bf_ibgda_rounds(bytes / 16, 1);
+
+	memcpy(dst, src, bytes);
+	bf_act_stored(t, dst, bytes, bytes / 16);
+	bf_act_pay(t, bf_ibgda_copy_waits(mine), 2 * mine - bf_ibgda_copy_waits(mine), bf_ibgda_copy_waits(others),
+		   2 * others - bf_ibgda_copy_waits(others));
+}
+
+/* A warp copies a multiple of 16 bytes between aligned places, eight loads on their way in each lane. */
 BF_DEVICE void bf_ibgda_copy_warp(struct bf_thread *t, uint8_t *dst, const uint8_t *src, uint64_t bytes)
 {
 	const uint64_t n = bytes / 16;
 
+	if (bf_acts(t)) {
+		bf_ibgda_copy_acted(t, dst, src, bytes / 16 * 16);
+		return;
+	}
 	for (uint64_t i = bf_lane(t); i < n; i += BF_LANES * BF_IBGDA_COPY_UNROLL) {
 		struct bf_vec128 v[BF_IBGDA_COPY_UNROLL];
 		uint32_t k = 0;

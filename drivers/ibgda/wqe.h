@@ -107,12 +107,13 @@ BF_DEVICE uint32_t bf_ibgda_wqe_inline(struct bf_ibgda_wqe *w, uint32_t opcode, 
 }
 
 /*
- * NOP: its completion says that everything before it is done. It has nothing but its control segment, and says that it
- * has two, as NVSHMEM's does.
+ * NOP: its completion says that everything before it is done. It has nothing but its control segment; NVSHMEM's says
+ * that it has two, but behind a row of values that a warp stores, where it says one.
  */
-BF_DEVICE uint32_t bf_ibgda_wqe_nop(struct bf_ibgda_wqe *w, uint32_t qpn, uint64_t idx, uint32_t flags)
+BF_DEVICE uint32_t bf_ibgda_wqe_nop(struct bf_ibgda_wqe *w, uint32_t qpn, uint64_t idx, uint32_t says_ds,
+				    uint32_t flags)
 {
-	w->ds[0] = bf_ibgda_ctrl(0, idx, BF_MLX5_OP_NOP, qpn, 2, flags, 0);
+	w->ds[0] = bf_ibgda_ctrl(0, idx, BF_MLX5_OP_NOP, qpn, says_ds, flags, 0);
 	return 1;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/backend/nvme_world.h"
 #include "models/gpu/prm.h"
 #include "models/nvme/prm.h"
 
@@ -222,14 +223,15 @@ static int run_one(struct bf_nvme_drv_host *h, bf_kernel_fn *kernel)
 
 static int bring_up(struct bf_nvme_drv_host *h)
 {
+	const struct bf_nvme_world_ops *world = bf_nvme_world(h->be);
 	struct bf_nvme_bar bar;
 	int rc;
 
 	h->kernels = bf_nvme_drv_kernels(h->be->platform);
-	if (!h->kernels || !h->be->launch_cpu || !h->be->nvme_bar)
+	if (!h->kernels || !h->be->launch_cpu || !world)
 		return bf_fail(h->err, -ENOTSUP, "backend %s has no NVMe controller, or no CPU threads to drive it",
 			       h->be->name);
-	rc = h->be->nvme_bar(h->world, h->pe, &bar);
+	rc = world->bar(h->world, h->pe, &bar);
 	if (rc)
 		return rc;
 	rc = alloc_state(h);

@@ -60,6 +60,18 @@
  *   int bf_lead_goes_on(t)                 the leader asks before each step whether it may still act for the others
  *   void bf_lead_end(t, mask, done)        right behind a meeting: the leader is done, and the others go on with it
  *
+ * A whole warp may go further: lane 0 executes the code for all, with what other lanes do of their own (shares of a
+ * copy, of a sum) in a form of its own. Between two of these, all lanes meet at least once. enum bf_led bf_act(t) all
+ * lanes call: BF_LEADS lane 0, the others BF_LED when it is done; or BF_APART int bf_acts(t) this lane acts for all
+ *   void bf_act_end(t)                     right behind a meeting
+ * and while it acts, nothing elsewhere:
+ *   void bf_act_pay(t, loads, stores, others_loads, others_stores)   weak accesses that were made in another form, its
+ * own and of the one among the others that made most (bf_ld_beside is a store) void bf_act_stored(t, p, len, n) what
+ * was stored so, by `n` stores that lanes make in turn void bf_act_stored_by(t, lane, p, len) the same by one store of
+ * another lane void bf_act_as(t, lane, as)            makes of `as`, a copy of `t`, a lane of this warp, for its weak
+ * stores and records uintN_t bf_ld_warpN(t, p)              N = 32, 64: bf_ld_weakN() that all lanes make alike; for
+ * whoever acts or not
+ *
  * Waiting. In a polling loop, right after the load that found nothing to do. In simulation the thread sleeps until the
  * line changes; a native lane gives way to its siblings; a GPU thread just polls again. `what` (a literal) says in
  * reports what the thread waits for. With two addresses, the one loaded last must be the one that is sure to change.

@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "drivers/platform/platform.h"
+#include "sim/fault.h"
 #include "sim/pcie.h"
 #include "sim/team.h"
 #include "sim/view.h"
@@ -24,6 +25,12 @@
 struct bf_sim_warp {
 	struct bf_team *team;
 	bool led;
+	/* While lane 0 acts for all in the order of each for itself: what the others have spent since they met. */
+	bool acts, acts_next; /* the latter: what the first lane to come has found */
+	uint32_t come;
+	uint64_t others_ps;
+	uint32_t stored[BF_LANES], counted[BF_LANES]; /* stores since then; before that, those that views count */
+	bool any_stored;
 	uint32_t done;
 	uint64_t followers_ps;
 	uint64_t slot[BF_LANES];
@@ -279,6 +286,120 @@ static BF_ALWAYS_INLINE void bf_lead_end(struct bf_thread *t, uint32_t mask, uin
 	bf_team_lead_end(t->team->team, t->lane, t->team->followers_ps);
 }
 
+/* Where nobody can tell, as above, and no store waits in any buffer: its order is memory's. */
+static inline int bf_sim_may_act(const struct bf_thread *t)
+{
+	const struct bf_sim *sim = t->agent->sim;
+
+	return bf_lead_goes_on(t) && t->agent->view->ordering == BF_ORDER_SC && !(sim->slow & ~BF_SLOW_WATCH) &&
+	       !(sim->faults && bf_fault_plan_weakens(sim->faults));
+}
+
+static inline enum bf_led bf_act(struct bf_thread *t)
+{
+	struct bf_sim_warp *w = t->team;
+
+	if (w->come == 0)
+		w->acts_next = bf_sim_may_act(t);
+	w->come = (w->come + 1) % BF_LANES;
+	if (!w->acts_next)
+		return BF_APART;
+	if (t->lane) {
+		bf_team_follow(w->team, t->agent, t->lane, BF_FULL_WARP);
+		return BF_LED;
+	}
+	w->acts = true;
+	w->others_ps = 0;
+	bf_team_act(w->team, t->agent, 0, BF_FULL_WARP);
+	return BF_LEADS;
+}
+
+static BF_ALWAYS_INLINE int bf_acts(const struct bf_thread *t)
+{
+	return t->team->acts && t->lane == 0;
+}
+
+/* What the others have stored since they met: views count it, or not. */
+static inline void bf_sim_stores_end(struct bf_sim_warp *w, bool counted)
+{
+	for (uint32_t i = 0; w->any_stored && i < BF_LANES; i++) {
+		w->counted[i] += counted ? w->stored[i] : 0;
+		w->stored[i] = 0;
+	}
+	w->any_stored = false;
+}
+
+static inline void bf_act_end(struct bf_thread *t)
+{
+	struct bf_sim_warp *w = t->team;
+
+	bf_sim_stores_end(w, t->agent->sim->slow != 0);
+	for (uint32_t i = 1; i < BF_LANES; i++) {
+		bf_view_stored(bf_team_follower(w->team, i), w->counted[i]);
+		w->counted[i] = 0;
+	}
+	w->acts = false;
+	bf_team_act_end(w->team, w->others_ps);
+}
+
+static inline void bf_act_pay(struct bf_thread *t, uint32_t loads, uint32_t stores, uint32_t others_loads,
+			      uint32_t others_stores)
+{
+	const struct bf_cost *c = t->agent->view->cost;
+
+	bf_agent_charge(t->agent, loads * c->load + stores * c->store);
+	t->team->others_ps += others_loads * c->load + others_stores * c->store;
+}
+
+static inline void bf_act_stored(struct bf_thread *t, const void *p, uint64_t len, uint64_t n)
+{
+	struct bf_sim *sim = t->agent->sim;
+	struct bf_sim_warp *w = t->team;
+
+	w->any_stored = true;
+	for (uint32_t i = 0; i < BF_LANES; i++)
+		w->stored[i] += (uint32_t)((n + BF_LANES - 1 - i) / BF_LANES);
+	if (!sim->slow)
+		return;
+	bf_view_stored(t->agent, (n + BF_LANES - 1) / BF_LANES);
+	bf_agents_touched(sim, p, len);
+}
+
+static inline void bf_act_stored_by(struct bf_thread *t, uint32_t lane, const void *p, uint64_t len)
+{
+	t->team->any_stored = true;
+	t->team->stored[lane]++;
+	if (t->agent->sim->slow)
+		bf_agents_touched(t->agent->sim, p, len);
+}
+
+static inline void bf_act_as(struct bf_thread *t, uint32_t lane, struct bf_thread *as)
+{
+	as->lane = lane;
+	as->agent = bf_team_follower(t->team->team, lane);
+}
+
+static BF_ALWAYS_INLINE uint32_t bf_ld_warp32(struct bf_thread *t, const void *p)
+{
+	if (BF_UNLIKELY(bf_acts(t)))
+		t->team->others_ps += t->agent->view->cost->load;
+	return bf_ld_weak32(t, p);
+}
+static BF_ALWAYS_INLINE uint64_t bf_ld_warp64(struct bf_thread *t, const void *p)
+{
+	if (BF_UNLIKELY(bf_acts(t)))
+		t->team->others_ps += t->agent->view->cost->load;
+	return bf_ld_weak64(t, p);
+}
+
+static inline void bf_sim_meet_acted(struct bf_thread *t, bool fenced)
+{
+	const uint64_t spent_ps = t->team->others_ps;
+
+	t->team->others_ps = 0;
+	bf_sim_stores_end(t->team, bf_team_act_meet(t->team->team, spent_ps, fenced));
+}
+
 /* The leader meets those whom it leads: whoever is early waits. */
 static BF_ALWAYS_INLINE void bf_sim_meet_led(struct bf_thread *t)
 {
@@ -295,6 +416,10 @@ static BF_ALWAYS_INLINE void bf_warp_sync(struct bf_thread *t, uint32_t mask)
 {
 	if (bf_sim_alone(t, mask))
 		return;
+	if (bf_acts(t)) {
+		bf_sim_meet_acted(t, true);
+		return;
+	}
 	bf_fence_cta(t);
 	if (t->team->led) {
 		t->team->followers_ps += t->agent->view->cost->fence_cta;
@@ -308,6 +433,10 @@ static BF_ALWAYS_INLINE uint64_t bf_shfl64(struct bf_thread *t, uint32_t mask, u
 {
 	if (bf_sim_alone(t, mask))
 		return v;
+	if (bf_acts(t)) {
+		bf_sim_meet_acted(t, false);
+		return v;
+	}
 	if (t->team->led) {
 		bf_sim_meet_led(t);
 		return v;
@@ -324,6 +453,10 @@ static BF_ALWAYS_INLINE uint32_t bf_ballot(struct bf_thread *t, uint32_t mask, i
 {
 	if (bf_sim_alone(t, mask))
 		return predicate ? mask : 0;
+	if (bf_acts(t)) {
+		bf_sim_meet_acted(t, false);
+		return predicate ? mask : 0;
+	}
 	if (t->team->led) {
 		bf_sim_meet_led(t);
 		return predicate ? mask : 0;
@@ -338,6 +471,11 @@ static BF_ALWAYS_INLINE uint32_t bf_match64(struct bf_thread *t, uint32_t mask, 
 
 	if (bf_sim_alone(t, mask))
 		return mask;
+	if (bf_acts(t)) {
+		bf_sim_meet_acted(t, false);
+		bf_sim_meet_acted(t, false);
+		return mask;
+	}
 	if (t->team->led) {
 		bf_sim_meet_led(t);
 		return mask;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/backend/sdma_world.h"
 #include "sim/error.h"
 
 #define QUEUES_MAX 64u
@@ -54,7 +55,7 @@ static void fill_writer(const struct bf_sdma_drv_host *h, struct queue *q)
 
 static int create_queue(struct bf_sdma_drv_host *h, uint32_t pe, struct queue *q)
 {
-	int rc = h->backend->sdma_create(h->world, pe, &q->ring);
+	int rc = bf_sdma_world(h->backend)->create(h->world, pe, &q->ring);
 
 	if (rc)
 		return rc;
@@ -100,7 +101,7 @@ static int open_queue(struct bf_sdma_drv_host *h, uint32_t pe, uint32_t index)
 
 static int check_opts(const struct bf_backend *backend, const struct bf_sdma_drv_host_opts *o, struct bf_error *err)
 {
-	if (!backend->sdma_create)
+	if (!bf_sdma_world(backend))
 		return bf_fail(err, -ENOTSUP, "backend %s has no copy engines", backend->name);
 	if (!o->queues || o->queues > QUEUES_MAX)
 		return bf_fail(err, -EINVAL, "%u queues: must be 1 to %u", o->queues, QUEUES_MAX);
@@ -151,7 +152,7 @@ void bf_sdma_drv_host_close(struct bf_sdma_drv_host *h)
 		return;
 	for (uint32_t i = h->opts.bugs & BF_SDMA_DRV_BUG_LEAK ? 1 : 0; h->queues && i < h->npes * h->opts.queues; i++)
 		if (h->queues[i].created)
-			h->backend->sdma_destroy(h->world, i / h->opts.queues, h->queues[i].ring.id);
+			bf_sdma_world(h->backend)->destroy(h->world, i / h->opts.queues, h->queues[i].ring.id);
 	free(h->queues);
 	free(h->heap);
 	free(h);
@@ -176,20 +177,20 @@ int bf_sdma_drv_host_pause(struct bf_sdma_drv_host *h, uint32_t pe, uint32_t que
 {
 	const struct bf_memory none = { 0 };
 
-	return h->backend->sdma_update(h->world, pe, queue_of(h, pe, queue)->ring.id, &none);
+	return bf_sdma_world(h->backend)->update(h->world, pe, queue_of(h, pe, queue)->ring.id, &none);
 }
 
 int bf_sdma_drv_host_resume(struct bf_sdma_drv_host *h, uint32_t pe, uint32_t queue)
 {
 	const struct queue *q = queue_of(h, pe, queue);
 
-	return h->backend->sdma_update(h->world, pe, q->ring.id, &q->ring.ring);
+	return bf_sdma_world(h->backend)->update(h->world, pe, q->ring.id, &q->ring.ring);
 }
 
 int bf_sdma_drv_host_reset(struct bf_sdma_drv_host *h, uint32_t pe, uint32_t queue)
 {
 	struct queue *q = queue_of(h, pe, queue);
-	int rc = h->backend->sdma_destroy(h->world, pe, q->ring.id);
+	int rc = bf_sdma_world(h->backend)->destroy(h->world, pe, q->ring.id);
 
 	if (rc)
 		return rc;

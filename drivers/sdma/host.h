@@ -7,6 +7,7 @@
 #define BELFRY_DRIVERS_SDMA_HOST_H
 
 #include "drivers/backend/backend.h"
+#include "drivers/backend/sdma_world.h"
 #include "drivers/sdma/sdma.h"
 
 struct bf_sdma_drv_host; /* opaque */

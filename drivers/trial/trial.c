@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 void *bf_trial_arg(const struct bf_trial *t)
@@ -175,10 +176,8 @@ static int open_world(struct bf_trial *t, struct bf_rules *rules, struct bf_sink
 	rc = t->be->open(&opts, &t->err, &t->world);
 	if (rc)
 		return machine_failed(t, rc, "the machine");
-	t->nvme = calloc(t->npes, sizeof(*t->nvme));
-	t->nvme_queues = calloc(t->npes, sizeof(*t->nvme_queues));
 	t->state = t->spec->state_bytes ? calloc(1, t->spec->state_bytes) : t->spec->arg;
-	if (!t->nvme || !t->nvme_queues || (t->spec->state_bytes && !t->state))
+	if (t->spec->state_bytes && !t->state)
 		return bf_trial_fail(t, -ENOMEM, "no memory for a trial");
 	return 0;
 }
@@ -201,6 +200,44 @@ static enum bf_trial_verdict run_world(struct bf_trial *t, struct bf_world_resul
 	return BF_TRIAL_GOOD;
 }
 
+struct bf_trial_part {
+	struct bf_trial_part *next;
+	bf_trial_close_fn *close;
+	max_align_t state[];
+};
+
+void *bf_trial_add_part(struct bf_trial *t, bf_trial_close_fn *close, size_t bytes)
+{
+	struct bf_trial_part *p = calloc(1, sizeof(*p) + bytes);
+
+	if (!p)
+		return NULL;
+	p->next = t->parts;
+	p->close = close;
+	t->parts = p;
+	return p->state;
+}
+
+void *bf_trial_part(const struct bf_trial *t, bf_trial_close_fn *close)
+{
+	struct bf_trial_part *p = t->parts;
+
+	while (p && p->close != close)
+		p = p->next;
+	return p ? p->state : NULL;
+}
+
+static void close_parts(struct bf_trial *t, bool ended)
+{
+	while (t->parts) {
+		struct bf_trial_part *p = t->parts;
+
+		t->parts = p->next;
+		p->close(t, p->state, ended);
+		free(p);
+	}
+}
+
 static enum bf_trial_verdict run_trial(struct bf_trial *t, struct bf_rules *rules, struct bf_sink *records,
 				       struct bf_world_result *out)
 {
@@ -214,7 +251,7 @@ static enum bf_trial_verdict run_trial(struct bf_trial *t, struct bf_rules *rule
 			bf_trial_fail(t, 0, "setup failed without a reason");
 	}
 	if (t->world) {
-		bf_trial_close_queues(t, v == BF_TRIAL_GOOD || v == BF_TRIAL_WRONG || v == BF_TRIAL_NOT_RUN);
+		close_parts(t, v == BF_TRIAL_GOOD || v == BF_TRIAL_WRONG || v == BF_TRIAL_NOT_RUN);
 		t->be->close(t->world);
 	}
 	while (t->kept) {
@@ -226,8 +263,6 @@ static enum bf_trial_verdict run_trial(struct bf_trial *t, struct bf_rules *rule
 	}
 	if (t->spec->state_bytes)
 		free(t->state);
-	free(t->nvme);
-	free(t->nvme_queues);
 	return v;
 }
 

@@ -7,7 +7,7 @@
  * text, for an assertion of any of them.
  *
  *	static void submit(struct bf_thread *t, void *arg);          // the code under test (platform.h)
- *	static int setup(struct bf_trial *t, void *state);           // bf_trial_mlx5(), ..., bf_trial_launch()
+ *	static int setup(struct bf_trial *t, void *state);           // a device's queues, ..., bf_trial_launch()
  *	static int verify(struct bf_trial *t, void *state);          // bf_trial_equal(), bf_trial_check()
  *
  *	const struct bf_trial_spec spec = { .name = "submit", .world = { .npes = 2, .lanes = 1 },
@@ -77,7 +77,7 @@ struct bf_trial_spec {
 	uint32_t nsizes;                   /* at most BF_TRIAL_SIZES */
 	/* Findings this bad fail the trial even if verify is content: errors (the default), warnings, notes. */
 	enum bf_severity fail_on;
-	/* Rules that do not count, each with its reason: "MLX5-DOORBELL-EACH one at a time is meant", one a line. */
+	/* Rules that do not count, each with its reason: "ORDER-WEAK-FLAG one poll is meant", one a line. */
 	const char *accept;
 	const char *trace; /* the file that gets the records of a failed run; NULL: none */
 };
@@ -168,7 +168,7 @@ struct bf_trial_covered {
 bool bf_trial_exhaust(const struct bf_trial_spec *spec, const struct bf_trial_exhaust_opts *opts,
 		      struct bf_trial_covered *covered, struct bf_trial_result *result);
 
-/* Whether the rule `id` ("MLX5-ENTRY-ORDER") is among the findings. */
+/* Whether the rule `id` ("ORDER-INDEX") is among the findings. */
 bool bf_trial_found(const struct bf_trial_result *result, const char *id);
 
 /* ---- for setup and verify ---- */
@@ -227,69 +227,6 @@ int bf_trial_ptx_launch(struct bf_trial *t, uint32_t pe, struct bf_ptx_library *
 int bf_trial_ptx_start(struct bf_trial *t, uint32_t pe, struct bf_ptx_library *lib, const struct bf_ptx_launch *launch);
 /* The next bf_trial_ptx_launch() begins when the last one has ended: one stream for both. */
 void bf_trial_ptx_follow(struct bf_trial *t);
-
-/* ---- mlx5: reliable connections between all PEs, made by command mailboxes (drivers/ibgda/host.h) ---- */
-
-struct bf_trial_mlx5_opts {
-	uint64_t heap_bytes; /* of registered memory of each PE; 0: 2 MiB */
-	uint32_t queues;     /* to each other PE; 0: 1 */
-	uint32_t wqebbs;     /* of each send ring, a power of two 16..32768; 0: 64 */
-	bool collapsed;      /* completions go to one entry; otherwise to a ring of twice as many as the send ring */
-	bool rings_in_host;  /* rings and doorbell records in host memory, not in the GPU's */
-	uint8_t ack_timeout; /* 4.096 us * 2^n; 0: 20 */
-	uint8_t retry_count; /* 0: 7 */
-};
-
-/* Once, in setup. `opts` may be NULL. */
-int bf_trial_mlx5(struct bf_trial *t, const struct bf_trial_mlx5_opts *opts);
-
-/*
- * One end of a connection, ready to send, all that a driver gets from its control path. Pointers are for threads of the
- * PE, addresses (_va) and keys for entries. Numbers are in the CPU's byte order.
- */
-struct bf_trial_mlx5_queue {
-	uint32_t qpn, cqn;
-	uint32_t wqebbs;    /* send ring */
-	uint32_t cqes;      /* completion ring; collapsed: only entry 0 is used */
-	uint8_t *sq;        /* wqebbs * BF_MLX5_WQEBB bytes, zeroed */
-	uint8_t *cq;        /* cqes * 64 bytes, all ones: opcode 15, owner 1 */
-	uint32_t *dbrec;    /* be32: WQEBBs produced, 16 bits count */
-	uint32_t *cq_dbrec; /* be32: CQEs consumed, 24 bits count; not read when collapsed */
-	void *doorbell;     /* the first 8 bytes of the last entry go here, in one store */
-	uint8_t *local;     /* the PE's heap, heap_bytes long */
-	uint64_t local_va;
-	uint64_t remote_va; /* the peer's heap */
-	uint64_t heap_bytes;
-	uint32_t lkey, rkey;
-};
-
-/* Queue `i` of `pe` towards `peer`. -EINVAL for a pair that has none. */
-int bf_trial_mlx5_queue(struct bf_trial *t, uint32_t pe, uint32_t peer, uint32_t i, struct bf_trial_mlx5_queue *out);
-/* The heap of a PE, for setup and verify. */
-struct bf_memory bf_trial_heap(const struct bf_trial *t, uint32_t pe);
-
-/* ---- NVMe: a controller brought up to its I/O queues (drivers/nvme/host.h) ---- */
-
-struct bf_trial_nvme_opts {
-	uint32_t queues;         /* I/O queue pairs; 0: 1 */
-	uint32_t entries;        /* of each queue, 2..65536; 0: 64 */
-	enum bf_placement place; /* of the queues; BF_PLACE_HOST is 0 */
-};
-
-/* Once a PE, in setup, before any launch: brings it up by running a thread. spec.world.devices has BF_DEVICE_NVME. */
-int bf_trial_nvme(struct bf_trial *t, uint32_t pe, const struct bf_trial_nvme_opts *opts);
-
-struct bf_trial_nvme_queue {
-	uint32_t id, entries;
-	uint8_t *sq;                 /* entries of 64 bytes */
-	uint8_t *cq;                 /* entries of 16 bytes, zeroed; the first lap's phase is 1 */
-	uint32_t *sq_tail, *cq_head; /* doorbell registers, stored by bf_mmio_st32() */
-	uint32_t nsid, block_bytes;
-	uint64_t blocks; /* of the namespace */
-};
-
-/* I/O queue pair `i` of `pe`. */
-int bf_trial_nvme_queue(struct bf_trial *t, uint32_t pe, uint32_t i, struct bf_trial_nvme_queue *out);
 
 BF_API_END
 

@@ -5,9 +5,6 @@
 #include "drivers/trial/trial.h"
 #include "sim/choice.h"
 
-struct bf_ibgda_host;
-struct bf_nvme_drv_host;
-
 /* What goes with the trial. */
 struct bf_trial_kept {
 	struct bf_trial_kept *next;
@@ -32,22 +29,24 @@ struct bf_trial {
 	struct bf_world *world;
 	uint32_t npes;
 	void *state;
-	struct bf_error err; /* of the machine and its calls */
-	char reason[256];    /* the first one; "" */
-	struct bf_ibgda_host *mlx5;
-	uint64_t heap_bytes;
-	uint32_t grids;                 /* of PTX so far */
-	struct bf_nvme_drv_host **nvme; /* [npes] */
-	uint32_t *nvme_queues;          /* [npes] */
-	struct bf_trial_kept *kept;     /* owned */
-	struct bf_enumeration list;     /* of a choice that has one */
+	struct bf_error err;         /* of the machine and its calls */
+	char reason[256];            /* the first one; "" */
+	uint32_t grids;              /* of PTX so far */
+	struct bf_trial_part *parts; /* owned; the last one first */
+	struct bf_trial_kept *kept;  /* owned */
+	struct bf_enumeration list;  /* of a choice that has one */
 };
 
 /* One run. `records` (may be NULL) gets everything. Always fills in `result`, but for `runs` and `text`. */
 void bf_trial_once(const struct bf_trial_choice *c, struct bf_sink *records, struct bf_trial_result *result);
 
-/* Frees what bf_trial_mlx5() and bf_trial_nvme() made; `ended`: the world runs threads still. */
-void bf_trial_close_queues(struct bf_trial *t, bool ended);
+/* Closes what a part has made, before the world is; not `ended`: the world runs threads still. */
+typedef void bf_trial_close_fn(struct bf_trial *t, void *state, bool ended);
+
+/* The zeroed state of a kind of device in this trial, which goes with it; NULL: no memory. */
+void *bf_trial_add_part(struct bf_trial *t, bf_trial_close_fn *close, size_t bytes);
+/* The state that was added with `close`; NULL: none was. */
+void *bf_trial_part(const struct bf_trial *t, bf_trial_close_fn *close);
 
 /* What a second look at a failed run brought. */
 struct bf_trial_after {

@@ -308,7 +308,7 @@ static void open_side(struct side *s, uint32_t scene, uint32_t sharing, uint32_t
 {
 	struct bf_world_opts world = { .seed = 1,
 				       .ordering = BF_ORDER_SC,
-				       .profile = &bf_mlx5_cx8,
+				       .device_opts[BF_DEVICE_AT_MLX5] = &bf_mlx5_cx8,
 				       .npes = 2,
 				       .limit_ps = 10 * BF_MS,
 				       .lanes = 1,

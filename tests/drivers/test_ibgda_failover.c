@@ -424,7 +424,8 @@ static void random_plan(struct bf_rng *rng, char *text, size_t cap)
 
 START_TEST(random_cuts)
 {
-	const uint64_t first = number_of("BELFRY_FAILOVER_FIRST", 1), seeds = number_of("BELFRY_FAILOVER_SEEDS", 50);
+	const uint64_t first = number_of("BELFRY_FAILOVER_FIRST", 1),
+		       seeds = number_of("BELFRY_FAILOVER_SEEDS", BELFRY_WIDE ? 50 : 10);
 	uint64_t cuts = 0, moved = 0, back = 0, replayed = 0, unknown = 0, missing = 0, atomics = 0;
 
 	for (uint64_t seed = first; seed < first + seeds; seed++) {

@@ -20,7 +20,7 @@ static void nops(struct bf_thread *t, void *arg)
 		const uint64_t idx = bf_ibgda_reserve(t, job->state, qp, 1);
 		struct bf_ibgda_wqe w;
 
-		bf_ibgda_wqe_nop(&w, qp->qpn, idx, BF_IBGDA_SIGNALLED);
+		bf_ibgda_wqe_nop(&w, qp->qpn, idx, 2, BF_IBGDA_SIGNALLED);
 		bf_ibgda_wqe_store(t, qp, idx, &w, 1);
 		bf_ibgda_submit(t, job->state, qp, idx, 1, BF_IBGDA_ALWAYS_POST);
 	}

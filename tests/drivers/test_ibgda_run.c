@@ -292,7 +292,7 @@ START_TEST(failed_command_is_named)
 	const struct bf_backend *be = bf_backend_find("sim");
 	struct bf_mlx5_profile small = bf_mlx5_cx7;
 	struct bf_ibgda_host_opts ho = { .heap_bytes = 1 << 20, .num_rc_per_pe = 16 };
-	struct bf_world_opts wo = { .npes = 2, .profile = &small };
+	struct bf_world_opts wo = { .npes = 2, .device_opts[BF_DEVICE_AT_MLX5] = &small };
 	struct bf_ibgda_host *h;
 	struct bf_error err = { 0 };
 	struct bf_world *w;

@@ -154,7 +154,7 @@ START_TEST(nop_and_dump)
 {
 	struct bf_ibgda_wqe w;
 
-	expect(&w, bf_ibgda_wqe_nop(&w, 0x2a, 0x1ffff, BF_IBGDA_SIGNALLED), "00ffff0000002a020000000800000000");
+	expect(&w, bf_ibgda_wqe_nop(&w, 0x2a, 0x1ffff, 2, BF_IBGDA_SIGNALLED), "00ffff0000002a020000000800000000");
 	expect(&w, bf_ibgda_wqe_dump(&w, 0x2a, 3, 0x3000, bf_htobe32(0x500), 1, BF_IBGDA_SIGNALLED | BF_IBGDA_FENCED),
 	       "0000032300002a020000004800000000"
 	       "00000001000005000000000000003000");

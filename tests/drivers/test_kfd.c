@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "drivers/backend/backends_internal.h"
+#include "drivers/backend/sdma_world.h"
 #include "drivers/backend/kfd_internal.h"
 #include "drivers/backend/kfd_uapi_internal.h"
 #include "drivers/sdma/host.h"
@@ -322,10 +323,10 @@ START_TEST(sequence)
 	ck_assert_uint_eq(bf_sdma_drv_host_ring(h, 0, 0)->doorbell_va, (uintptr_t)k->doorbell);
 	*bf_sdma_drv_host_writer(h, 0, 0)->wptr = 64;
 	*bf_sdma_drv_host_writer(h, 0, 0)->rptr = 48;
-	ck_assert_int_eq(bf_backend_kfd.sdma_standing(w, 0, 3, &standing), 0);
+	ck_assert_int_eq(bf_sdma_world(&bf_backend_kfd)->standing(w, 0, 3, &standing), 0);
 	ck_assert_uint_eq(standing.doorbell, 64);
 	ck_assert_uint_eq(standing.retired, 48);
-	ck_assert_int_eq(bf_backend_kfd.sdma_standing(w, 0, 4, &standing), -ENOENT);
+	ck_assert_int_eq(bf_sdma_world(&bf_backend_kfd)->standing(w, 0, 4, &standing), -ENOENT);
 	ck_assert_ptr_eq(bf_sdma_drv_host_ring(h, 0, 0)->doorbell, k->doorbell);
 	ck_assert_uint_eq(bf_sdma_drv_host_ring(h, 0, 0)->id, 3);
 	ck_assert_int_eq(bf_sdma_drv_host_pause(h, 0, 0), 0);
@@ -382,10 +383,10 @@ START_TEST(what_is_missing_is_said)
 	ck_assert_int_eq(bf_kfd_open(&sys, &wo, &err, &w), -ENODEV);
 	ck_assert_ptr_nonnull(strstr(err.text, "2 PEs, but this machine has 1 GPU"));
 	wo.npes = 1;
-	wo.sdma = &bf_sdma_v6;
+	wo.device_opts[BF_DEVICE_AT_SDMA] = &bf_sdma_v6;
 	ck_assert_int_eq(bf_kfd_open(&sys, &wo, &err, &w), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(err.text, "--gen=v4"));
-	wo.sdma = &bf_sdma_v4;
+	wo.device_opts[BF_DEVICE_AT_SDMA] = &bf_sdma_v4;
 	ck_assert_int_eq(bf_kfd_open(&sys, &wo, &err, &w), 0);
 	bf_backend_kfd.close(w);
 	wo.devices = BF_DEVICE_NVME;

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <math.h>
 
+#include "drivers/ibgda/ll_math_internal.h"
 #include "drivers/ibgda/ll_number.h"
 #include "sim/rng.h"
 
@@ -102,6 +103,96 @@ START_TEST(fma_rounds_once)
 }
 END_TEST
 
+/* ---- by the row: to the bit what the elements are, whichever processor this is ---- */
+
+#define ROW 128u
+#define ANSWERS 8u
+
+static void cast_as_elements(const struct bf_ll_math *m, struct bf_rng *rng)
+{
+	uint16_t x[ROW];
+	uint8_t fp8[ROW];
+	float amax = BF_LL_AMAX_LEAST;
+	const int power = bf_rng_chance(rng, 500000);
+	/* Any bits, NaNs among them; or magnitudes that lie as those of a tensor do. */
+	const int any = bf_rng_chance(rng, 300000);
+	struct bf_ll_scale scale;
+	uint32_t inverse;
+
+	for (unsigned i = 0; i < ROW; i++) {
+		const uint16_t bits = (uint16_t)bf_rng_below(rng, 65536);
+		float f;
+
+		x[i] = any ? bits : (uint16_t)((bits & 0x807f) | (112 + bf_rng_below(rng, 20)) << 7);
+		f = bf_ll_from_bf16(x[i] & 0x7fff);
+		amax = f > amax ? f : amax;
+	}
+	scale = bf_ll_scale_of(amax, power);
+	m->cast((const uint8_t *)x, power, fp8, &inverse);
+	ck_assert_uint_eq(inverse, bf_ll_bits(scale.inverse));
+	for (unsigned i = 0; i < ROW; i++)
+		ck_assert_msg(fp8[i] == bf_ll_to_e4m3(bf_ll_from_bf16(x[i]) * scale.scale), "0x%04x by %a: 0x%02x",
+			      x[i], (double)scale.scale, fp8[i]);
+}
+
+static void experts_as_elements(const struct bf_ll_math *m, struct bf_rng *rng)
+{
+	const float scale =
+	    bf_ll_float((uint32_t)(100 + bf_rng_below(rng, 50)) << 23 | (uint32_t)bf_rng_below(rng, 1u << 23));
+	const float factor = 1.0f + (float)bf_rng_below(rng, 16) / 16.0f;
+	uint8_t fp8[ROW];
+	uint16_t x[ROW], out[ROW];
+
+	for (unsigned i = 0; i < ROW; i++) {
+		fp8[i] = (uint8_t)bf_rng_below(rng, 256);
+		x[i] = (uint16_t)bf_rng_below(rng, 65536);
+	}
+	m->expert_fp8(fp8, scale, factor, (uint8_t *)out);
+	for (unsigned i = 0; i < ROW; i++)
+		ck_assert_uint_eq(out[i], bf_ll_to_bf16(bf_ll_from_e4m3(fp8[i]) * scale * factor));
+	m->expert_bf16((const uint8_t *)x, ROW, factor, (uint8_t *)out);
+	for (unsigned i = 0; i < ROW; i++)
+		ck_assert_uint_eq(out[i], bf_ll_to_bf16(bf_ll_from_bf16(x[i]) * factor));
+}
+
+static void sums_as_elements(const struct bf_ll_math *m, struct bf_rng *rng)
+{
+	uint16_t x[ANSWERS][ROW], out[ROW];
+	const uint8_t *answer[ANSWERS];
+	float weight[ANSWERS];
+	const uint32_t n = 1 + (uint32_t)bf_rng_below(rng, ANSWERS);
+
+	for (uint32_t k = 0; k < n; k++) {
+		answer[k] = (const uint8_t *)x[k];
+		weight[k] = bf_ll_float(124u << 23 | (uint32_t)bf_rng_below(rng, 1u << 23));
+		for (unsigned i = 0; i < ROW; i++)
+			x[k][i] = (uint16_t)((bf_rng_below(rng, 65536) & 0x80ff) | (100 + bf_rng_below(rng, 60)) << 7);
+	}
+	m->reduce(answer, weight, n, ROW, ROW / 2, (uint8_t *)out);
+	for (unsigned i = 0; i < ROW / 2; i++) {
+		float sum = 0;
+
+		for (uint32_t k = 0; k < n; k++)
+			sum = bf_ll_fma(sum, bf_ll_from_bf16(x[k][ROW / 2 + i]), weight[k]);
+		ck_assert_uint_eq(out[i], bf_ll_to_bf16(sum));
+	}
+}
+
+START_TEST(rows_are_elements)
+{
+	const struct bf_ll_math *const math[] = { &bf_ll_math_plain, bf_ll_math_best() };
+	struct bf_rng rng;
+
+	bf_rng_init(&rng, 1, "rows");
+	for (unsigned i = 0; i < 200; i++)
+		for (unsigned m = 0; m < 2; m++) {
+			cast_as_elements(math[m], &rng);
+			experts_as_elements(math[m], &rng);
+			sums_as_elements(math[m], &rng);
+		}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("ll_number");
@@ -114,6 +205,7 @@ int main(void)
 	tcase_add_test(tc, bf16_rounds_to_nearest_even);
 	tcase_add_test(tc, scales_fit_the_range);
 	tcase_add_test(tc, fma_rounds_once);
+	tcase_add_test(tc, rows_are_elements);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

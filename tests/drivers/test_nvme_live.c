@@ -5,6 +5,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "drivers/backend/nvme_world.h"
 #include "drivers/nvme/host.h"
 #include "models/nvme/nvme.h"
 #include "sim/sim.h"
@@ -32,9 +33,12 @@ static struct bf_nvme_drv_room room(struct rig *r, uint64_t bytes)
 
 static void rig_open(struct rig *r, enum bf_nvme_drv_work work, uint32_t threads, uint32_t share, bool dbbuf)
 {
-	const struct bf_world_opts world = {
-		.seed = 1, .devices = BF_DEVICE_NVME, .nvme = &bf_nvme_instant, .npes = 1, .limit_ps = 60 * BF_S
-	};
+	const struct bf_world_opts world = { .seed = 1,
+					     .devices = BF_DEVICE_NVME,
+					     .device_opts[BF_DEVICE_AT_NVME] =
+						 &(struct bf_nvme_world_opts){ .profile = &bf_nvme_instant },
+					     .npes = 1,
+					     .limit_ps = 60 * BF_S };
 	const struct bf_nvme_drv_host_opts opts = { .nqps = threads / share,
 						    .entries = share * DEPTH + 1,
 						    .cids = share > 1 ? share * DEPTH : 0,

@@ -158,7 +158,7 @@ START_TEST(each_pe_does_the_same)
 	ck_assert_msg(!alone.rc, "%s", alone.err.text);
 	for (uint32_t pe = 1; pe < PES; pe++)
 		ck_assert_uint_ne(alone.hash[pe], alone.hash[0]);
-	for (uint32_t ranks = 1; ranks <= RANKS_MAX; ranks++) {
+	for (uint32_t ranks = BELFRY_WIDE ? 1 : RANKS_MAX; ranks <= RANKS_MAX; ranks++) {
 		run_ranks(&works[_i], ranks, &p);
 		for (uint32_t r = 0; r < ranks; r++)
 			check_same(&alone, &p.out[r], ranks, r);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/backend/sdma_world.h"
 #include "drivers/sdma/copy.h"
 #include "drivers/sdma/host.h"
 #include "drivers/sdma/kernels.h"
@@ -134,7 +135,7 @@ static void run_race(struct race *r)
 	const struct bf_world_opts world = { .seed = r->seed,
 					     .ordering = r->ordering,
 					     .devices = BF_DEVICE_SDMA,
-					     .sdma = profiles[r->gen],
+					     .device_opts[BF_DEVICE_AT_SDMA] = profiles[r->gen],
 					     .npes = 1,
 					     .limit_ps = (r->backend ? 20 : 1) * BF_S };
 	struct bf_sdma_drv_host_opts host = { .caps = &caps,
@@ -167,7 +168,7 @@ static void run_race(struct race *r)
 	f->job = (struct bf_sdma_drv_job){ f->threads, r->producers };
 	ck_assert_int_eq(be->launch_cpu(wd, 0, r->producers, bf_sdma_drv_kernel(be->platform), &f->job), 0);
 	ck_assert_msg(!be->run(wd, &r->result), "%s", err.text);
-	ck_assert_int_eq(be->sdma_standing(wd, 0, w->id, &r->standing), 0);
+	ck_assert_int_eq(bf_sdma_world(be)->standing(wd, 0, w->id, &r->standing), 0);
 	r->published = w->commit;
 	r->good = r->result.end == BF_END_DONE && !r->standing.stopped[0] && data_right(r, f, &heap) &&
 		  w->reserve == w->commit && r->standing.retired == w->commit;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "drivers/trial/search.h"
-#include "tools/workloads/workload.h"
+#include "tools/workloads/ibgda.h"
 
 /* What "fails" in a test: set before the search starts, read by all its threads. */
 static bool (*fails)(const struct bf_workload *w);

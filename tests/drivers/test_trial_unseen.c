@@ -2,6 +2,7 @@
  * Good is never "not looked at": what a device reads and the code under test wrote by plain stores is a finding, be it
  * an entry, a list of addresses, a packet or data. The same code with the platform's stores is good.
  */
+#include "drivers/backend/sdma_world.h"
 #include "drivers/platform/platform_mbarrier_sim.h"
 #include "drivers/sdma/copy.h"
 #include "models/sdma/profile.h"
@@ -192,7 +193,7 @@ static int engine_setup(struct bf_trial *t, void *state)
 	if (!rc)
 		rc = bf_trial_memory(t, 0, BF_PLACE_HOST, PAGE, "data", &e->data);
 	if (!rc)
-		rc = bf_trial_backend(t)->sdma_create(bf_trial_world(t), 0, &e->q);
+		rc = bf_sdma_world(bf_trial_backend(t))->create(bf_trial_world(t), 0, &e->q);
 	e->plain = c->plain;
 	return rc ? rc : bf_trial_launch_cpu(t, 0, 1, engine_kernel, e);
 }

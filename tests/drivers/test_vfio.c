@@ -2,6 +2,7 @@
  * Backend "vfio" against a stand-in of the kernel: which device it takes, the sequence of calls by either interface,
  * refusals, clean-up, what it says of IOMMU faults.
  */
+#include "drivers/backend/nvme_world.h"
 #include "tests/drivers/vfio_kernel.h"
 
 /* Everything but a run: a world, two pieces of memory, a DMA-BUF. */
@@ -16,7 +17,7 @@ static int use(struct fake *k, const char *device, struct bf_world **w, struct b
 	if (!rc)
 		rc = bf_backend_vfio.alloc(*w, 0, BF_PLACE_HOST, 64, "second", &m[1]);
 	if (!rc) {
-		rc = bf_backend_vfio.nvme_bar_dmabuf(*w, 0, 4096, 4096);
+		rc = bf_nvme_world(&bf_backend_vfio)->bar_dmabuf(*w, 0, 4096, 4096);
 		if (rc == DMABUF)
 			fake_close(k, DMABUF);
 		rc = rc < 0 ? rc : 0;
@@ -172,9 +173,10 @@ START_TEST(other_worlds_are_refused)
 	o[0].devices = BF_DEVICE_NVME | BF_DEVICE_SDMA;
 	o[1].npes = 2;
 	o[2].faults = "drop prob=1";
-	o[3].nvme_errors = "read-error 3";
-	o[4].nvme_ns = &(struct bf_nvme_ns_opts){ .file = "disk" };
-	o[5].nvme_cmb = 4096;
+	o[3].device_opts[BF_DEVICE_AT_NVME] = &(struct bf_nvme_world_opts){ .media_errors = "read-error 3" };
+	o[4].device_opts[BF_DEVICE_AT_NVME] =
+	    &(struct bf_nvme_world_opts){ .ns = &(struct bf_nvme_ns_opts){ .file = "disk" } };
+	o[5].device_opts[BF_DEVICE_AT_NVME] = &(struct bf_nvme_world_opts){ .cmb_bytes = 4096 };
 	for (size_t i = 0; i < BF_ARRAY_LEN(o); i++)
 		ck_assert_int_eq(bf_vfio_open(system_of(k), &o[i], &err, &w), -ENOTSUP);
 	o[0] = options(NULL);

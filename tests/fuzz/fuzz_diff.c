@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/replay/completion_diff.h"
-#include "tools/replay/queue_diff.h"
+#include "tools/replay/mlx5_completion_diff.h"
+#include "tools/replay/mlx5_queue_diff.h"
 #include "traces/container/diff.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -160,7 +160,8 @@ done
 echo "compiled for sm_90a"
 
 # What the optimizer has to say it says of the newer one; for the oldest it is left out where nvcc can do without. The
-# kernels of every workload of a NIC in one unit take it a minute: test_ptx_agent.sh optimizes them, and runs them.
+# kernels of every workload of a NIC in one unit take it a minute, those of NVMe a quarter: test_ptx_agent.sh optimizes
+# them, and runs them.
 fast=
 "$nvcc" --help | grep -q -e '--Ofast-compile' && fast=-Ofc=max
 oldest=$("$nvcc" --list-gpu-code | head -n 1)
@@ -176,6 +177,6 @@ done
 echo "compiled for $oldest"
 compiled kernels sm_90 $fast
 compiled gin sm_90 $fast
-compiled nvme sm_90
+compiled nvme sm_90 $fast
 compiled sdma sm_90
 echo "compiled for sm_90"

@@ -40,3 +40,9 @@ for old in bf_nvm_ BF_NVM_; do
 		exit 1
 	fi
 done
+# What rules share of a device is no model's.
+if (cd "$BELFRY_SOURCE_DIR" && grep -rhoE '^[a-z].*[ *]bf_(mlx5|nvme|sdma|hopper)_[a-z0-9_]+[({;]| bf_(mlx5|nvme|sdma|hopper)_[a-z0-9_]+ \{' \
+	traces/rules --include='*.h' | grep -v '_rule_') >&2; then
+	echo "names of rules' facts begin with bf_DEVICE_rule_" >&2
+	exit 1
+fi

@@ -124,6 +124,98 @@ static void receives(struct side *s, uint32_t id)
 	NEED(!memcmp(memory + (size_t)id * ROOM, memory + (size_t)2 * WQES * ROOM, 100));
 }
 
+/* ---- receive queues apart, and a hash over a table of them ---- */
+
+#define QUEUES 4u
+#define FRAMES 12u
+
+struct spread {
+	struct ibv_cq *cq[QUEUES];
+	struct ibv_wq *wq[QUEUES];
+	struct ibv_rwq_ind_table *table;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	uint8_t memory[QUEUES * FRAMES * 128];
+};
+
+static struct ibv_qp *make_hash(struct ibv_context *context, struct ibv_pd *pd, struct ibv_rwq_ind_table *table,
+				uint64_t fields)
+{
+	static uint8_t key[40] = { 0x2c, 0xc6, 0x81, 0xd1, 0x5b, 0xdb, 0xf4, 0xf7, 0xfc, 0xa2, 0x83, 0x19, 0xdb, 0x1a };
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH,
+		.pd = pd,
+		.rwq_ind_tbl = table,
+		.rx_hash_conf = { .rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+				  .rx_hash_key_len = sizeof(key),
+				  .rx_hash_key = key,
+				  .rx_hash_fields_mask = fields },
+	};
+
+	return ibv_create_qp_ex(context, &init);
+}
+
+static void open_queue(struct ibv_context *context, struct ibv_pd *pd, struct spread *s, uint32_t i)
+{
+	struct ibv_wq_init_attr init = { .wq_type = IBV_WQT_RQ, .max_wr = 16, .max_sge = 1, .pd = pd };
+	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY };
+
+	NEED(s->cq[i] = ibv_create_cq(context, 32, NULL, NULL, 0));
+	init.cq = s->cq[i];
+	NEED(s->wq[i] = ibv_create_wq(context, &init));
+	NEED(!ibv_modify_wq(s->wq[i], &attr));
+	for (uint32_t k = 0; k < FRAMES; k++) {
+		struct ibv_sge sge = { (uintptr_t)s->memory + (uint64_t)(i * FRAMES + k) * 128, 128, s->mr->lkey };
+		struct ibv_recv_wr wr = { .wr_id = k, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+		NEED(!ibv_post_wq_recv(s->wq[i], &wr, &bad));
+	}
+}
+
+/* Frames of several flows reach the hash's queues, the same flow always the same one, and no other queue pair. */
+static void test_hash(struct ibv_context *context, struct ibv_pd *pd, struct side *sender)
+{
+	static struct spread s;
+	struct ibv_rwq_ind_table_init_attr init = { .log_ind_tbl_size = 2, .ind_tbl = s.wq };
+	const uint64_t fields =
+	    IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4 | IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP;
+	struct side hash = { 0 };
+	struct ibv_flow *flow;
+	uint32_t got = 0, used = 0;
+	struct ibv_wc wc;
+
+	NEED(s.mr = ibv_reg_mr(pd, s.memory, sizeof(s.memory), IBV_ACCESS_LOCAL_WRITE));
+	for (uint32_t i = 0; i < QUEUES; i++)
+		open_queue(context, pd, &s, i);
+	NEED(s.table = ibv_create_rwq_ind_table(context, &init));
+	NEED(ibv_destroy_wq(s.wq[0]) == EBUSY); /* the table has it */
+	NEED(!make_hash(context, pd, s.table, fields | IBV_RX_HASH_SRC_PORT_TCP) && errno == EINVAL);
+	NEED(!make_hash(context, pd, s.table, fields | IBV_RX_HASH_INNER) && errno == EOPNOTSUPP);
+	NEED(hash.qp = make_hash(context, pd, s.table, fields));
+	NEED(ibv_destroy_rwq_ind_table(s.table) == EBUSY);
+	NEED(flow = add_flow(&hash, 0, 0));
+	for (uint16_t k = 0; k < FRAMES; k++)
+		send_udp(sender, (uint16_t)(5000 + k / 2)); /* each flow twice */
+	for (uint32_t i = 0; i < QUEUES; i++) {
+		uint32_t of_queue = 0;
+
+		while (ibv_poll_cq(s.cq[i], 1, &wc) == 1) {
+			NEED(wc.status == IBV_WC_SUCCESS && wc.opcode == IBV_WC_RECV && wc.byte_len == 100);
+			NEED(wc.wr_id == of_queue);
+			of_queue++;
+		}
+		NEED(!(of_queue & 1));
+		used += of_queue != 0;
+		got += of_queue;
+	}
+	NEED(got == FRAMES && used > 1);
+	NEED(!ibv_destroy_flow(flow) && !ibv_destroy_qp(hash.qp) && !ibv_destroy_rwq_ind_table(s.table));
+	for (uint32_t i = 0; i < QUEUES; i++)
+		NEED(!ibv_destroy_wq(s.wq[i]) && !ibv_destroy_cq(s.cq[i]));
+	NEED(!ibv_dereg_mr(s.mr));
+}
+
 int main(void)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
@@ -161,6 +253,7 @@ int main(void)
 	NEED(!ibv_destroy_flow(one));
 	send_udp(&b, 4000);
 	receives(&a, 1);
+	test_hash(context, pd, &b);
 	NEED(!ibv_create_flow(a.qp, &sniffer) && errno == EOPNOTSUPP);
 	NEED(!add_flow(&a, 16, 0) && errno == EINVAL);
 	NEED(!ibv_destroy_flow(all) && !ibv_destroy_qp(a.qp) && !ibv_destroy_qp(b.qp));

@@ -2,8 +2,9 @@
 
 usage: hostile.py SOCKET PID DEVICE SEED MIB [NAME...]
 
-Everything is drawn from the seed. What is judged after each client: the next one is served, the server has given back
-memory, all but MIB MiB, and descriptors. The time limits are for what hangs.
+Everything is drawn from the seed. What is judged after each client: the next one is served, and before it the server uses
+less than a second of its own, however busy the machine is; it has given back memory, all but MIB MiB, and descriptors. The
+time limits are for what hangs.
 """
 import mmap, os, random, socket, struct, sys
 
@@ -70,6 +71,12 @@ def memory(size):
 def status(field):
     with open('/proc/%d/status' % pid) as f:
         return next(int(line.split()[1]) << 10 for line in f if line.startswith(field))
+
+
+def processor_time():
+    with open('/proc/%d/stat' % pid) as f:
+        user, system = f.read().rpartition(')')[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf('SC_CLK_TCK')
 
 
 def good():
@@ -275,10 +282,14 @@ for attack in ALL:
             attack(r)
         except (ConnectionError, BrokenPipeError):
             pass    # the server may end a connection that makes no sense
+        used = processor_time()
         try:
             good()
         except (OSError, StopIteration) as e:
             sys.exit('%s, turn %d: the next client is not served: %r' % (attack.__name__, turn, e))
+        used = processor_time() - used
+        if used > 1:
+            sys.exit('%s, turn %d: the server works %.1f s before it serves the next client' % (attack.__name__, turn, used))
     anon, fds = status('RssAnon'), len(os.listdir('/proc/%d/fd' % pid))
     print('ok %s: %d MiB' % (attack.__name__, anon >> 20))
     if anon > most:

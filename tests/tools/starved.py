@@ -3,13 +3,13 @@
 usage: starved.py memory|outputs BELFRY FAKE_MEMORY SOURCE_DIR SAMPLES [WORD]
 
 It ends as if nothing were missing, or with exit code 2 and a text: no signal, no verdict without what it would need, no
-file that says less and ends well. Not here: doctor, whose answers come from libraries that say of a lack of memory what
-they say where they are missing; serve, switch, record and lab, which other tests take down.
+file that says less and ends well. Servers (memory only) serve one client first, or say why not. Not here: doctor, whose
+answers come from libraries that say of a lack of memory what they say where they are missing.
 
 SAMPLES requests of each command fail, once and for good; 0: all of them. 1: a request once or for good, and a full disk
 for commands that make files, no more. WORD: only commands that have it among their words. Works in the current folder.
 """
-import glob, lzma, os, re, resource, signal, subprocess, sys, zlib
+import glob, lzma, os, re, resource, select, signal, socket, struct, subprocess, sys, zlib
 
 how, belfry, fake, source, samples = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5])
 only = sys.argv[6] if len(sys.argv) > 6 else None
@@ -90,11 +90,25 @@ COMMANDS = [(int(line.split()[0]), line.split()[1:]) for line in f'''
 0 new trial made.project
 0 launch -n 2 -- true
 0 exec -- true
+0 record -o made.jsonl -- true
+0 bench --dir benches
+0 lab run -- true
 '''.split('\n') if line.strip()]
 
+# What they say when they are ready, and words. `switch` has nobody to serve.
+SERVERS = [(line.split()[0], line.split()[1:]) for line in '''
+listening serve nvme --socket made.socket --media made.media --capacity 1M --trace made.bft --once
+listening serve mlx5 --socket made.socket --once
+switching switch --port made.a --port made.b --trace made.bft
+'''.split('\n') if line.strip()]
+VERSION = struct.pack('<HH', 0, 0) + b'{"capabilities":{"max_msg_fds":16}}\0'
+QUESTIONS = (struct.pack('<HHIII', 1, 1, 16 + len(VERSION), 0, 0) + VERSION,
+             struct.pack('<HHIIIQII', 2, 9, 32, 0, 0, 0, 7, 4))    # a read of configuration space
+BECOMES = 40    # requests of commands that become another program, at most: who counts them is gone
+
 PASTED = b'mlx5_0: NVSHMEM: status=12 opcode=1 len=0 vendor err 129\n'
-# What the wall clock says, and numbers of processes.
-CLOCK = re.compile(rb'^wall clock.*\n|"wall":\{[^}]*\}|, [0-9.]+ m?s of processor|in [0-9.]+ m?s\b|"seconds":[0-9.e-]+', re.M)
+# What the wall clock says, numbers of processes, and the command, which is longer where memory to shorten it is missing.
+CLOCK = re.compile(rb'^wall clock.*\n|^belfry run .*\n|^\d+ processors, load.*\n|; load [0-9.]+|, disturbed\b|^disturbed:.*\n|"wall":\{[^}]*\}|, [0-9.]+ m?s of processor|in [0-9.]+ m?s\b|"seconds":[0-9.e-]+', re.M)
 
 
 def made_files():
@@ -165,8 +179,16 @@ def judge(what, expected, words, result, whole, may_pass=True):
     return False
 
 
+def counted():
+    try:
+        with open('count') as f:
+            return int(f.read())
+    except FileNotFoundError:
+        return 0
+
+
 def memory(expected, words, whole, sizes):
-    requests = int(open('count').read())
+    requests = counted() or BECOMES
     step = max(1, -(-requests // samples)) if samples else 1
     bad = 0
     first = zlib.crc32(' '.join(words).encode()) % step    # few samples are not all the first request
@@ -201,7 +223,79 @@ def outputs(expected, words, whole, sizes):
     return bad, 'standard output, ' + ('files' if sizes else 'no files')
 
 
+def client():
+    """Asks until the server has answered; False: it ends the connection."""
+    try:
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(PATIENCE)
+            s.connect('made.socket')
+            for question in QUESTIONS:
+                s.sendall(question)
+                if not s.recv(4096):
+                    return False
+    except ConnectionError:
+        return False
+    return True
+
+
+def serve(ready, words, environment):
+    remove_made()
+    p = subprocess.Popen([belfry, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         env=dict(os.environ, **environment))
+    out = b''
+    while ready.encode() not in out:
+        more = os.read(p.stdout.fileno(), 4096) if select.select([p.stdout], [], [], PATIENCE)[0] else b''
+        if not more:
+            break
+        out += more
+    else:
+        # One whose connection found no memory was none: the next may be served.
+        if words[0] != 'serve' or not (client() or client()):
+            p.send_signal(signal.SIGTERM)
+    try:
+        more, err = p.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        p.kill()
+        more, err = p.communicate()
+        return 'hangs', out + more, err
+    return p.returncode, out + more, err
+
+
+def servers():
+    """libuv ends the process where its first loop finds no memory to notice fork(): one request of all."""
+    bad = 0
+    for ready, words in SERVERS:
+        if only and only not in words:
+            continue
+        code, out, err = serve(ready, words, {'FAKE_MEMORY_COUNT': 'count', 'LD_PRELOAD': fake})
+        if code:
+            print('belfry %s: not available here, exit code %s' % (' '.join(words), code))
+            bad += code != 77
+            continue
+        requests = counted()
+        step = max(1, -(-requests // samples)) if samples else 1
+        libuv = None
+        for n in range(1 + zlib.crc32(' '.join(words).encode()) % step, requests + 1, step):
+            for when in (str(n), '%d+' % n)[n % 2 if samples == 1 else 0:][:1 if samples == 1 else 2]:
+                code, out, err = serve(ready, words, {'FAKE_MEMORY_FAIL': when, 'LD_PRELOAD': fake})
+                if code == -signal.SIGABRT and libuv in (None, n):
+                    libuv = n
+                elif code and (code != 2 or not err):
+                    bad += 1
+                    print('FAILED belfry %s without request %s: exit code %s: %s' %
+                          (' '.join(words), when, code, (out[-200:] + err[-300:]).decode()), flush=True)
+        print('belfry %s: %d requests' % (' '.join(words)[:150], requests), flush=True)
+    return bad
+
+
 def prepare():
+    os.makedirs('benches', exist_ok=True)
+    os.makedirs('lab', exist_ok=True)
+    for name, text in (('benches/bench_tiny', 'echo "limit | what | 1 s | at most 2 s | met"'), ('lab/run', 'exit 0')):
+        with open(name, 'w') as f:
+            f.write('#!/bin/sh\n%s\n' % text)
+        os.chmod(name, 0o755)
+    os.environ['BELFRY_LAB'] = os.path.abspath('lab')
     for words in ('run ibgda-put --bug no-dbrec-fence --ordering adversarial --records all --trace bad.bft',
                   'run ibgda-put --pes 2 --messages 2 --records all --topology leaf-spine --trace net.bft',
                   'run sdma-rect --records all --trace rect.bft'):
@@ -215,7 +309,7 @@ def prepare():
 
 
 prepare()
-failed = 0
+failed = servers() if how == 'memory' else 0
 for expected, words in COMMANDS:
     if (only and only not in words) or (how == 'outputs' and samples == 1 and not any('made.' in w for w in words)):
         continue

@@ -69,6 +69,12 @@ if grep -q disturbed: "$work/out"; then
 else
 	[ $code -eq 1 ]
 fi
+# What others reach stands beside ours and counts for nothing.
+bench beside 0 'limit | a thing | 3.00 ns | at most 4 ns | met' 'peer | steps | 8.00 M/s | another: 2 M/s | 4.0 times'
+gives 0 beside
+says '^beside +steps +8.00 M/s +another: 2 M/s: 4.0 times'
+says 'of 1 limits 0 missed'
+"$BELFRY" bench --dir "$work" beside --json | jq -e '.benches[0].limits | length == 2 and .[1].peer == "another: 2 M/s"' >/dev/null
 # A line that only begins like one is text.
 bench odd 0 'limit | a thing | 5.00 ns' 'limit | a | b | c | d | e'
 gives 0 odd

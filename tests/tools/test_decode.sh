@@ -46,6 +46,23 @@ grep -q 'sqid *5' "$work/out" && grep -q 'cid *0xbf' "$work/out" && grep -q 'pha
 	grep -q 'type 0, code 0x02: Invalid Field in Command, more in' "$work/out" || fail "nvme-cqe: $(cat "$work/out")"
 "$BELFRY" decode nvme-sqe "$(printf '0200050001000000%032d0010000000000000%016d0800000000000000%048d' 0 0 7)" >"$work/out"
 grep -q 'an I/O queue Read' "$work/out" && grep -q 'prp1 *0x1000$' "$work/out" && grep -q 'from 8,' "$work/out" || fail "nvme-sqe: $(cat "$work/out")"
+# The same from logs: rows with clocks and offsets, of which none is taken for bytes, and statuses in words.
+cat >"$work/log" <<'END'
+[12.3] sqe:
+[12.3] 00000000: 02 00 05 00 01 00 00 00 00 00 00 00 00 00 00 00 |................|
+[12.3] 00000010: 00 00 00 00 00 00 00 00 00 10 00 00 00 00 00 00 |................|
+[12.3] 00000020: 00 00 00 00 00 00 00 00 08 00 00 00 00 00 00 00 |................|
+[12.3] 00000030: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 |................|
+END
+"$BELFRY" decode nvme-sqe - <"$work/log" >"$work/from_log"
+cmp -s "$work/from_log" "$work/out" || fail "nvme-sqe from a log: $(diff "$work/from_log" "$work/out")"
+sed 's/^.12.3. //; s/ |.*//; 1d' "$work/log" | "$BELFRY" decode nvme-sqe - | cmp -s - "$work/out" || fail "nvme-sqe with offsets"
+{ cat "$work/log" && sed 's/: 02/: 01/' "$work/log"; } | "$BELFRY" decode nvme-sqe - | grep -c '^opcode' | grep -qx 2 || fail "two entries"
+printf 'NVMe status: PRP Offset Invalid: x(0x2013)\nnvme0n1: I/O Cmd(0x1) @ LBA 5, 8 blocks, I/O Error (sct 0x0 / sc 0x80) DNR\n' |
+	"$BELFRY" decode nvme-status - >"$work/out"
+grep -q 'PRP Offset Invalid' "$work/out" && grep -q 'LBA Out of Range, do not retry' "$work/out" || fail "statuses: $(cat "$work/out")"
+echo nothing | "$BELFRY" decode nvme-status - >/dev/null 2>&1
+[ $? -eq 2 ] || fail "a log without a status"
 
 # Refusals.
 refused() {

@@ -11,6 +11,7 @@ mkdir "$TMPDIR"
 cd "$work"
 verbs=$BELFRY_BUILD_DIR/tests/exec_verbs
 raw=$BELFRY_BUILD_DIR/tests/exec_raw
+asks=$BELFRY_BUILD_DIR/tests/exec_asks
 # The programs are not sanitized and leak what they like.
 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigtrap=0:verify_asan_link_order=0
 export ASAN_OPTIONS
@@ -46,6 +47,10 @@ expect 0 -- "$verbs" $everything
 [ "$(grep -c '^ok ' out)" = "$(echo $everything | wc -w)" ] || fail "not everything was done"
 expect 0 -- "$raw"
 expect 0 --doorbells poll -- "$raw"
+expect 0 --devices 2 -- "$asks" routes no-lids open-qp
+expect 0 --link ib -- "$asks" lids
+expect 2 --link ib --udp 127.0.0.7 -- "$asks" lids
+expect 0 --udp 127.0.0.7 -- "$asks" routes
 expect 0 --blueflame -- "$verbs" polling events
 expect 0 --doorbells poll -- "$verbs" polling events handlers fork
 expect 0 --abi write -- "$verbs" polling events
@@ -113,6 +118,14 @@ grep -q '"exit": *0' out || fail "no JSON document"
 expect 0 -- env -i "$verbs" polling # children get the library whatever becomes of their environment
 expect 0 -- sh -c 'cd /; "$0" polling & wait $!' "$verbs"
 expect 0 -- sh -c 'cd /sys/class/infiniband && [ "$(echo *)" = mlx5_0 ] && cat mlx5_0/ports/1/sm_sl' # as ibstatus does
+expect 0 -- ls /sys/bus/pci/devices/
+says bef0:81:00.0
+for function in /sys/bus/pci/devices/*; do # the machine's own are there, too
+	[ ! -e "$function" ] || says "${function##*/}"
+done
+expect 0 --gpu 1 -- sh -c 'cd /sys/bus/pci/devices && head -c 4 bef0:81:00.0/config | od -An -tx2 && cat bef0:81:00.0/uevent'
+says '15b3 1021'
+says 'PCI_SLOT_NAME=bef0:81:00.0'
 expect 0 -- ls -la /sys/class/infiniband/mlx5_0/ /sys/class/infiniband/mlx5_0/ports/1/gids
 ! grep -q '^ls:' err && grep -q node_guid out || fail "ls -la has something to complain of"
 # A program with gcc's AddressSanitizer, started as any other.
@@ -252,6 +265,9 @@ if have ibv_ud_pingpong; then
 	pair ibv_ud_pingpong -g 1 -n 100
 	pair ibv_srq_pingpong -g 1 -n 100
 	pair ibv_xsrq_pingpong -g 1 -n 50
+	options="--link ib"
+	pair ibv_ud_pingpong -n 50
+	options=
 fi
 if have ucx_perftest; then
 	for transport in rc_v rc_x ud_v ud_x dc_x; do

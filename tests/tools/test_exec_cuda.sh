@@ -37,6 +37,11 @@ for gpu in 1 2:h200 1:cc120; do
 		says 'ok graphs'
 		says 'kernel refused can reach wgmma.fence.sync.aligned'
 		says 'a module#0:6'
+		[ $gpu = 1 ] || continue
+		expect 0 --gpu $gpu --ordering $ordering -- "$BELFRY_BUILD_DIR/tests/exec_words"
+		says 'ok words'
+		expect 0 --gpu $gpu --ordering $ordering -- "$BELFRY_BUILD_DIR/tests/exec_launch"
+		says 'ok launch'
 	done
 done
 expect 0 --gpu 1 -- "$BELFRY_BUILD_DIR/tests/exec_names"
@@ -48,6 +53,8 @@ expect 0 --gpu 1 -- "$program" fault
 says 'an illegal memory access was encountered'
 says 'nobody'"'"'s memory; kernel scale'
 says 'thread (0,0,0)'
+expect 0 --gpu 1 --stats -- "$program"
+says 'gpu0.lane_instructions '
 expect 0 --gpu 1 --doorbells poll --trace t.bft --lint -- "$program"
 says 'nothing found'
 "$BELFRY" dump t.bft | grep -q 'device memory' || fail 'the trace has no memory of the device'

@@ -3,9 +3,11 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+seeds=50
+[ "${BELFRY_WIDE-1}" = 1 ] || seeds=10
 for jobs in 1 4; do
 	code=0
-	"$BELFRY" explore ibgda-mixed --bug no-dbrec-fence --seeds 50 --jobs $jobs >"$work/$jobs" || code=$?
+	"$BELFRY" explore ibgda-mixed --bug no-dbrec-fence --seeds $seeds --jobs $jobs >"$work/$jobs" || code=$?
 	[ $code -eq 1 ] || { echo "--jobs $jobs: exit code $code, not 1" >&2; exit 1; }
 	"$BELFRY" explore ibgda-put --seeds 5 --warps 2 --messages 6 --jobs $jobs >"$work/good$jobs"
 done

@@ -214,6 +214,7 @@ refuses() { # TEXT ARGUMENTS...
 }
 refuses 'cannot be spread over 3 cores' --cores 3
 refuses 'want the records of all PEs in one order' --cores 2 --lint
+refuses 'in the order of all PEs, so one core' --cores 2 --choices 1:1
 refuses 'has threads of its own' --cores 2 --backend live
 expect 2 -n 2 -- "$BELFRY" run ibgda-put --pes 4 --faults 'drop skip=3'
 says 'on=NAME'

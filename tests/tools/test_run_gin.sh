@@ -55,7 +55,7 @@ done
 "$BELFRY" run gin-put --handler d2p --prepared --depth 4 --warps 8 --messages 70 | grep -q '^good' || fail "row 26, d2p: room"
 "$BELFRY" run gin-put --prepared --messages 40 | grep -q '^good' || fail "sources that are ready"
 # An index of more than 16 bits, and a CQ that has been round many times.
-"$BELFRY" run gin-put --messages 70000 --batch 32 --size 8 --records none --ordering sc | grep -q '^good' ||
+[ "${BELFRY_WIDE-1}" != 1 ] || "$BELFRY" run gin-put --messages 70000 --batch 32 --size 8 --records none --ordering sc | grep -q '^good' ||
 	fail "70000 messages"
 # What is assumed of the device does not matter to a driver that is right.
 for turn in bell_leads=1 bell_opmod=0 ring_voids_copy=1 wait_16=1 any_register=1 atomics_wait=1; do

@@ -8,7 +8,7 @@
 
 #include "tools/report/json.c"
 #include "tools/timing/model.c"
-#include "tools/workloads/profile.c"
+#include "tools/workloads/mlx5_profile.c"
 
 static bool is_fitted(const char *prefix, const char *member)
 {

@@ -31,6 +31,58 @@ cmp -s "$work/rows" "$pasted/more.expected" || fail "$(diff "$work/rows" "$paste
 rows "$pasted/third.txt" >"$work/rows"
 cmp -s "$work/rows" "$pasted/third.expected" || fail "$(diff "$work/rows" "$pasted/third.expected")"
 
+rows "$pasted/fourth.txt" >"$work/rows"
+cmp -s "$work/rows" "$pasted/fourth.expected" || fail "$(diff "$work/rows" "$pasted/fourth.expected")"
+
+# All reports in one paste, other lines between them, as terminals, logs, mails and forums dress them: the same answer.
+python3 - "$BELFRY" "$pasted" <<'PY' || fail "reports in another dress"
+import html, json, subprocess, sys
+
+belfry, pasted = sys.argv[1:]
+
+
+def why(text):
+    out = subprocess.run([belfry, "why", "--json"], input=text if isinstance(text, bytes) else text.encode(), stdout=subprocess.PIPE)
+    return ["%s %s %s" % (e["device"], e["meaning"], sorted(e["facts"].items())) for e in json.loads(out.stdout)["evidence"]]
+
+
+def each(change):
+    return lambda text: "\n".join(change(line) for line in text.split("\n"))
+
+
+lines = open(pasted + "/reports.txt").read().split("\n")
+pieces = ["\n".join(lines[a - 1 : b]) for a, b in ((1, 5), (6, 9), (10, 13), (14, 17), (18, 22), (24, 28))] + lines[28:]
+for name in ("more", "third", "fourth"):
+    pieces += open("%s/%s.txt" % (pasted, name)).read().split("\n")
+plain = ("\n" + "INFO step 12 loss 0.1\n" * 10).join(pieces)
+dress = {
+    "mail": each(lambda l: ">> " + l),
+    "rank": each(lambda l: "[1,3]<stderr>:" + l),
+    "rank as HTML": each(lambda l: "[1,3]&lt;stderr&gt;:" + l),
+    "Windows": lambda t: t.replace("\n", "\r\n"),
+    "UTF-16": lambda t: t.encode("utf-16"),
+    "colours": each(lambda l: "\x1b[1;31m" + l.replace(" ", "\x1b[0m ", 1) + "\x1b[0m"),
+    "cat -v": each(lambda l: "^[[31m" + l + "^[[0m"),
+    "JSON lines": each(lambda l: json.dumps({"log": l + "\n", "stream": "stderr"})),
+    "JSON lines with colours": each(lambda l: json.dumps({"log": "\x1b[31m" + l + "\x1b[0m\n"})),
+    "one JSON string": lambda t: json.dumps({"message": t}),
+    "HTML": html.escape,
+    "Markdown table": each(lambda l: "| " + l + " |"),
+    "Markdown code": each(lambda l: "`" + l + "`"),
+    "hard blanks": lambda t: t.replace(" ", "\u00a0"),
+    "grep -n": each(lambda l: "app.log:123:" + l),
+    "patch": each(lambda l: "+ " + l),
+    "Python bytes": each(lambda l: "b'" + l + "\\n'"),
+}
+want = why(plain)
+assert len(want) > 170, len(want)
+for name, change in dress.items():
+    got = why(change(plain))
+    if got != want:
+        print("%s: %s" % (name, [x for x in want if x not in got][:3] or [x for x in got if x not in want][:3]))
+        sys.exit(1)
+PY
+
 # Each report by itself, with a clock and a rank in front, and Windows' ends of lines: the same meaning.
 while read -r line device meaning; do
 	first=$line last=$line
@@ -50,6 +102,16 @@ for i in 1 2 3 4; do
 	sed -n "$((i + 9))p" "$pasted/reports.txt" | sed 's/^/[1,1]<stderr>: /'
 done >"$work/two"
 [ "$(rows "$work/two" | cut -d' ' -f3 | xargs)" = "04/52 13" ] || fail "two ranks: $(rows "$work/two")"
+
+# Three writers at once, in anybody's words for them: none of their dumps is lost.
+for prefix in 'node0@:' '[rank@]:' '(RayWorker pid=12@, ip=10.0.0.1)' '10.0.0.@:' 'Nov 22 10:00:01 gpu@ app[7]:' '[12.5] (@)'; do
+	for i in 2 3 4 5; do
+		for r in 1 2 3; do
+			echo "${prefix//@/$r} $(sed -n "${i}p" "$pasted/reports.txt")"
+		done
+	done >"$work/three"
+	[ "$(rows "$work/three" | cut -d' ' -f3 | xargs)" = "04/52 04/52 04/52" ] || fail "three writers '$prefix': $(rows "$work/three")"
+done
 
 # The last row alone; other words that look like rows; nothing.
 echo '00000000 00008813 08006214 0000f6d2' >"$work/row"
@@ -99,6 +161,30 @@ grep -q '^v4 does not define all of these packets; v5, v6, v7 and v7.1 do' "$wor
 "$BELFRY" why "$work/t.bft" >"$work/out"
 [ $? -eq 3 ] && grep -q MLX5-DBREC-INDEX "$work/out" || fail "a trace"
 "$BELFRY" why <"$work/t.bft" | grep -q MLX5-DBREC-INDEX || fail "a trace from a pipe"
+
+# A capture from the middle of a life, which cannot be replayed, keeps its verdict; a file that is none does not silence others.
+sample=$BELFRY_SOURCE_DIR/traces/samples/mix_3rkey.client.jsonl
+{ grep -E '"ev": ?"(mkey|qp|srq)"' "$sample"; grep -vE '"ev": ?"(mkey|qp|srq)"' "$sample" | tail -n 80; } >"$work/middle.jsonl"
+"$BELFRY" why "$work/middle.jsonl" >"$work/out" 2>"$work/err"
+[ $? -eq 3 ] && grep -q 'MLX5-CAPTURED-ERROR, the root cause' "$work/out" || fail "a capture from the middle: $(head -3 "$work/out" "$work/err")"
+"$BELFRY" why "$sample" >/dev/null
+[ $? -eq 3 ] || fail "a capture with an error: exit code"
+"$BELFRY" why "$work/absent" "$work/row" "$work/middle.jsonl" "$pasted/more.txt" >"$work/out" 2>"$work/err"
+[ $? -eq 2 ] && grep -q absent "$work/err" && grep -q CAPTURED-ERROR "$work/out" && grep -q '05/f9\|15/81' "$work/out" ||
+	fail "several files: $(head -3 "$work/out" "$work/err")"
+"$BELFRY" why --json "$work/absent" "$work/row" 2>/dev/null | jq -e .error >/dev/null || fail "several files as JSON"
+
+# What is no text is not called a text without evidence.
+gzip -c "$pasted/more.txt" >"$work/more.gz"
+"$BELFRY" why "$work/more.gz" 2>"$work/err"
+[ $? -eq 2 ] && grep -q 'compressed: gzip -dc' "$work/err" || fail "a compressed log: $(cat "$work/err")"
+head -c 4096 "$BELFRY" | tr '\177' 'x' >"$work/bytes"
+"$BELFRY" why "$work/bytes" 2>"$work/err"
+[ $? -eq 2 ] && grep -q 'neither text' "$work/err" || fail "bytes: $(cat "$work/err")"
+
+# A Linux trace without an error status goes to those who replay it.
+echo ' 13)Q  |  /* nvme_setup_cmd: nvme0: qid=5, cmdid=4128, nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_read slba=0, len=7) */' >"$work/ftrace.txt"
+"$BELFRY" why "$work/ftrace.txt" | grep -q 'no end in the trace' || fail "a Linux trace: $("$BELFRY" why "$work/ftrace.txt" | head -3)"
 
 # Packets: what a replay puts on the wire, in pcapng; from a pipe, too.
 sample=$BELFRY_SOURCE_DIR/traces/samples

@@ -147,6 +147,34 @@ START_TEST(the_peer_drops)
 }
 END_TEST
 
+/* A number with its bytes swapped; a peer that answers somebody else; a peer of the same NIC that never got ready. */
+START_TEST(the_wrong_one_is_addressed)
+{
+	static const struct {
+		const char *id, *text;
+	} cases[] = { { "MLX5-PEER-GONE", "no such queue pair: 0x20100 is 0x102 with its bytes swapped" },
+		      { "MLX5-PEER-GONE", "it is connected to QP 0x177, not to 0x101" },
+		      { "MLX5-PEER-STATE", "nic0.qp0x102, in state RESET, dropped 1 packets" } };
+	const uint32_t there = _i == 2 ? 0x0a000001 : 0x0a000002;
+	struct rig r;
+	uint32_t far;
+
+	begin(&r);
+	far = story_actor(&r.s, "queue", _i == 2 ? "nic0.qp0x102" : "nic1.qp0x102");
+	STORY(&r.s, qp_config, far, .qpn = 0x102, .sq_wqebbs = DEPTH);
+	if (_i == 0)
+		STORY(&r.s, qp_path, far, .qpn = 0x102, .remote_qpn = QPN, .ipv4 = there, .remote_ipv4 = 0x0a000001);
+	STORY(&r.s, qp_path, r.qp, .qpn = QPN, .remote_qpn = _i == 0 ? 0x20100 : 0x102, .ipv4 = 0x0a000001,
+	      .remote_ipv4 = there);
+	if (_i == 1)
+		STORY(&r.s, qp_path, far, .qpn = 0x102, .remote_qpn = 0x177, .ipv4 = there, .remote_ipv4 = 0x0a000001);
+	if (_i == 2)
+		STORY(&r.s, rx_drop, far, .qpn = 0x102, .psn = 9, .why = BF_RDMA_DROP_STATE);
+	STORY(&r.s, qp_error, r.qp, .qpn = QPN, .index = 3, .syndrome = 0x15, .vendor = 0x81);
+	story_ends(&r.s, cases[_i].id, cases[_i].text);
+}
+END_TEST
+
 /* An error of which only the completion is known; a queue pair that a command stopped has none. */
 START_TEST(completions_are_never_nothing)
 {
@@ -253,7 +281,20 @@ START_TEST(a_refused_request)
 }
 END_TEST
 
-/* The command's name and the field. */
+/* A path to another MAC than the peer's: the frames are lost, and the peer is there. */
+START_TEST(a_path_to_another_mac)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, path_mac, r.qp, .qpn = QPN, .remote_ipv4 = 0x0a000002, .mac = 0x02000a000003,
+	      .theirs = 0x02000a000002);
+	story_ends(&r.s, "MLX5-PATH-MAC",
+		   "to 10.0.0.2 names MAC 02000a000003, and the port with that address has 02000a000002");
+}
+END_TEST
+
+/* The command's name and the field (0). What is in use is destroyed later (1). */
 START_TEST(a_refused_command)
 {
 	static const char why[] = "mtu 0: must be 1 to 5, for 256 bytes to 4096";
@@ -261,8 +302,8 @@ START_TEST(a_refused_command)
 
 	begin(&r);
 	STORY_TAIL(&r.s, cmd_refused, story_actor(&r.s, "device", "nic0"), why, sizeof(why) - 1, .opcode = 0x503,
-		   .status = 3, .name = "INIT2RTR_QP");
-	story_ends(&r.s, "MLX5-COMMAND-REFUSED",
+		   .status = _i ? 6 : 3, .name = "INIT2RTR_QP");
+	story_ends(&r.s, _i ? NULL : "MLX5-COMMAND-REFUSED",
 		   "INIT2RTR_QP (0x503) ended with status 0x3: mtu 0: must be 1 to 5, for 256");
 }
 END_TEST
@@ -579,7 +620,8 @@ int main(void)
 	tcase_add_loop_test(t, keys, 0, 6);
 	tcase_add_loop_test(t, syndromes, 0, 6);
 	tcase_add_test(t, refusal_comes_first);
-	tcase_add_test(t, a_refused_command);
+	tcase_add_loop_test(t, a_refused_command, 0, 2);
+	tcase_add_test(t, a_path_to_another_mac);
 	tcase_add_loop_test(t, rings_that_overlap, 0, 3);
 	tcase_add_loop_test(t, completion_queues_that_overlap, 0, 2);
 	tcase_add_loop_test(t, nvme_queues_that_overlap, 0, 2);
@@ -590,6 +632,7 @@ int main(void)
 	tcase_add_loop_test(t, a_drive_that_says_nothing, 0, 2);
 	tcase_add_loop_test(t, both_ends_speak, 0, 3);
 	tcase_add_loop_test(t, the_peer_drops, 0, 8);
+	tcase_add_loop_test(t, the_wrong_one_is_addressed, 0, 3);
 	tcase_add_loop_test(t, completions_are_never_nothing, 0, 3);
 	tcase_add_loop_test(t, dc_targets, 0, 3);
 	tcase_add_test(t, flushes_are_told);

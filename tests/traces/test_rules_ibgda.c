@@ -452,6 +452,17 @@ START_TEST(memory_holds_something_else)
 }
 END_TEST
 
+/* Traffic of a failed queue pair goes on by itself (0), or by its backup (1). */
+START_TEST(a_backup_is_the_queue_itself)
+{
+	struct rig r;
+
+	begin(&r);
+	STORY(&r.s, ibgda_move, r.a, .rc = 1, .word = 8, .from_qpn = QPN, .to_qpn = QPN + (uint32_t)_i);
+	story_ends(&r.s, _i ? NULL : "MLX5-BACKUP-SELF", "from QP 0x101, which has failed, to that same queue pair");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("rules on what the ibgda driver says");
@@ -480,6 +491,7 @@ int main(void)
 	tcase_add_loop_test(tc, a_quiet_leaves_a_queue_pair_out, 0, 2);
 	tcase_add_loop_test(tc, a_barrier_is_left_early, 0, 2);
 	tcase_add_loop_test(tc, a_wait_ends_early, 0, 2);
+	tcase_add_loop_test(tc, a_backup_is_the_queue_itself, 0, 2);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

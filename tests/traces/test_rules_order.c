@@ -181,6 +181,59 @@ START_TEST(a_signal_is_counted_past_zero)
 }
 END_TEST
 
+/*
+ * A thread waits for the read pointer for ever, and the engine has taken all: nothing was reserved (0). It has more to
+ * take (1), or another word is waited for (2).
+ */
+START_TEST(room_in_an_empty_sdma_ring)
+{
+	uint32_t queue, thread;
+	struct story s;
+
+	story_begin(&s);
+	thread = story_actor(&s, "agent", "pe0.cpu0");
+	queue = story_actor(&s, "queue", "sdma0.q0");
+	STORY(&s, sdma_queue, queue, .ring = 0x100000, .bytes = 4096, .gen = 2, .rptr = 0x9000);
+	if (_i == 1)
+		STORY(&s, sdma_reserve, thread, .from = 0, .to = 64, .queue = 0);
+	STORY(&s, deadlock, thread, .va = _i == 2 ? 0xa000 : 0x9000, .what = "room in the ring");
+	story_ends(&s,
+		   _i == 0   ? "SDMA-ROOM"
+		   : _i == 1 ? "SDMA-NOT-RUNG"
+			     : "SDMA-SIGNAL-NOBODY",
+		   _i ? "" : "waits for the read pointer of sdma0.q0 at 0x9000");
+}
+END_TEST
+
+/*
+ * A byte is not what it should be, and a copy wrote it: behind an update that paused nothing (0), behind one that did
+ * and one that ended it (1), without any (2).
+ */
+START_TEST(an_update_that_does_not_pause)
+{
+	/* COPY_LINEAR of 64 bytes from 0x5000 to 0x6000. */
+	const uint32_t packet[7] = { 1, 63, 0, 0x5000, 0, 0x6000, 0 };
+	uint32_t queue, engine, thread;
+	struct story s;
+
+	story_begin(&s);
+	thread = story_actor(&s, "agent", "pe0.cpu0");
+	queue = story_actor(&s, "queue", "sdma0.q0");
+	engine = story_actor(&s, "device", "sdma0.engine");
+	STORY(&s, sdma_queue, queue, .ring = 0x100000, .bytes = 4096, .gen = 2);
+	if (_i == 1)
+		STORY(&s, sdma_queue, queue, .ring = 0x100000, .bytes = 4096, .gen = 2, .event = 1);
+	if (_i < 2)
+		STORY(&s, sdma_queue, queue, .ring = 0x100000, .bytes = 4096, .gen = 2, .event = 2);
+	STORY_TAIL(&s, sdma_packet, queue, packet, sizeof(packet), .index = 0, .dwords = 7, .op = 1, .bytes = 64);
+	STORY(&s, sdma_piece, engine, .src = 0x5000, .dst = 0x6000, .len = 64, .rows = 1, .job = 1);
+	STORY(&s, sdma_copied, queue, .index = 0, .job = 1);
+	STORY(&s, sdma_mismatch, thread, .va = 0x6010, .wanted = 1, .found = 2);
+	story_ends(&s, _i ? "SDMA-WRONG-BYTES" : "SDMA-NOT-PAUSED",
+		   _i ? "was last written by COPY_LINEAR at byte 0" : "only an update without a ring pauses");
+}
+END_TEST
+
 /* ---- NVMe ---- */
 
 /* All that is left waits for a lock (0); one of them waits for something else, which may be why (1). */
@@ -272,6 +325,8 @@ int main(void)
 	SRunner *runner;
 	int failed;
 
+	tcase_add_loop_test(tc, room_in_an_empty_sdma_ring, 0, 3);
+	tcase_add_loop_test(tc, an_update_that_does_not_pause, 0, 3);
 	tcase_add_loop_test(tc, a_ring_lies_elsewhere, 0, 3);
 	tcase_add_loop_test(tc, ring_bytes_are_reserved_twice, 0, 2);
 	tcase_add_loop_test(tc, a_doorbell_overtakes_the_ring, 0, 3);

@@ -2,6 +2,7 @@
  * Rules about what is waited for in vain, and what a device read instead of what was meant, on records made by hand.
  * Each is shown with its mistake and, silent, where a neighbour's mistake or none is made.
  */
+#include <errno.h>
 #include <stdio.h>
 
 #include "models/mlx5/records.h"
@@ -13,6 +14,7 @@
 #include "tests/traces/rules_story.h"
 #include "traces/records/gin.h"
 #include "traces/records/ibgda.h"
+#include "traces/records/ll.h"
 #include "traces/records/nvme_driver.h"
 
 #define QPN 0x101u
@@ -149,8 +151,9 @@ END_TEST
  */
 START_TEST(an_error_is_there)
 {
-	static const char *const ids[] = { "MLX5-ERROR-UNSEEN", "MLX5-ERROR-COMPLETION", "MLX5-ERROR-IGNORED",
-					   "MLX5-ERROR-COMPLETION", "MLX5-POLL-WINDOW" };
+	static const char *const ids[] = { "MLX5-ERROR-UNSEEN",     "MLX5-ERROR-UNSEEN", "MLX5-ERROR-IGNORED",
+					   "MLX5-ERROR-COMPLETION", "MLX5-POLL-WINDOW",  "MLX5-ERROR-COMPLETION" };
+	const uint32_t other = _i == 5 ? 1 : 0;
 	struct rig r;
 
 	begin(&r);
@@ -158,13 +161,77 @@ START_TEST(an_error_is_there)
 	fetch(&r, 0);
 	done(&r, 0, true);
 	cqe(&r, 0, 0, _i == 4 ? 0 : 0x15);
-	if (_i == 1 || _i == 2)
-		STORY(&r.s, ibgda_poll, r.thread, .qpn = QPN, .wanted = 1, .done = _i == 2,
-		      .syndrome = _i == 1 ? 0x15 : 0);
+	if (_i == 1 || _i == 2 || other)
+		STORY(&r.s, ibgda_poll, other ? story_actor(&r.s, "agent", "pe0.b0.w1.l0") : r.thread, .qpn = QPN,
+		      .wanted = 1, .done = _i == 2, .syndrome = _i == 2 ? 0 : 0x15);
 	ends(&r, _i == 3 ? "its turn" : "completion in a collapsed CQ", ids[_i],
 	     _i == 0   ? "pe0.b0.w0.l0 waits for completion in a collapsed CQ"
+	     : _i == 1 ? "the thread has read it and waits on"
 	     : _i == 2 ? "had failed with syndrome 15"
 		       : "");
+}
+END_TEST
+
+/*
+ * Slots were taken, no entry was laid, and the thread waits: the ring is empty (0), nobody has completed what fills it
+ * (1), the entry was laid (2), or another thread waits (3).
+ */
+START_TEST(room_in_an_empty_ring)
+{
+	struct rig r;
+
+	begin(&r);
+	for (uint32_t i = 0; _i == 1 && i < DEPTH; i++)
+		post(&r, i + 1);
+	STORY(&r.s, ibgda_reserve, _i == 3 ? story_actor(&r.s, "agent", "pe0.b0.w1.l0") : r.thread,
+	      .base = _i == 1 ? DEPTH : 0, .count = 1, .qpn = QPN);
+	if (_i == 2)
+		STORY(&r.s, ibgda_build, r.thread, .index = 0, .qpn = QPN, .ds = 4);
+	ends(&r, "a doorbell for these entries",
+	     _i == 0   ? "MLX5-ROOM"
+	     : _i == 1 ? "MLX5-DOORBELL-LOST"
+	     : _i == 2 ? "MLX5-NOT-PUBLISHED"
+		       : "MACHINE-STUCK",
+	     _i == 0 ? "the ring of 16 WQEBBs is empty" : "");
+}
+END_TEST
+
+/*
+ * A receiver takes the count of two rounds before (0), one that no round had: another sender's, which went by the wrong
+ * queue pair (1), or the right one (2).
+ */
+START_TEST(counts_of_other_rounds)
+{
+	static const int32_t taken[] = { -3, -7, -5 };
+	uint32_t from, to;
+	struct story s;
+
+	story_begin(&s);
+	from = story_actor(&s, "agent", "pe0.b0.w0.l0");
+	to = story_actor(&s, "agent", "pe1.b0.w0.l0");
+	for (uint32_t round = 0; round < 3; round += 2) {
+		const int32_t sent = round ? -5 : -3;
+
+		for (int32_t token = 0; token < -sent - 1; token++)
+			STORY(&s, ll_send, from, .round = round, .expert = 4, .dst = 1, .slot = (uint32_t)token,
+			      .token = (uint32_t)token, .qpn = QPN);
+		STORY(&s, ll_count, from, .round = round, .expert = 4, .dst = 1, .value = sent, .qpn = QPN);
+		STORY(&s, ll_recv, to, .round = round, .expert = 4, .src = 0, .value = round ? taken[_i] : sent);
+	}
+	story_ends(&s, _i ? NULL : "LL-COUNT-STALE",
+		   "took -3 for the count of expert 4 from PE 0, which had sent another one");
+}
+END_TEST
+
+/* The run was stopped by an access where nothing is (0), or because a device refused what it was asked for (1). */
+START_TEST(a_run_is_stopped)
+{
+	static const char text[] = "the run was stopped: agent 'pe0.b0.w0.l0': access to 1 bytes at 0x18";
+	struct rig r;
+
+	begin(&r);
+	STORY_TAIL(&r.s, run_failed, 0, text, sizeof(text) - 1, .code = _i ? EIO : EFAULT);
+	story_ends(&r.s, _i ? "MACHINE-STOPPED" : "MACHINE-WILD", text);
 }
 END_TEST
 
@@ -537,7 +604,10 @@ int main(void)
 
 	tcase_add_loop_test(t, a_receive_never_comes, 0, 4);
 	tcase_add_loop_test(t, psns_agree_while_a_receive_is_missing, 0, 2);
-	tcase_add_loop_test(t, an_error_is_there, 0, 5);
+	tcase_add_loop_test(t, an_error_is_there, 0, 6);
+	tcase_add_loop_test(t, room_in_an_empty_ring, 0, 4);
+	tcase_add_loop_test(t, counts_of_other_rounds, 0, 3);
+	tcase_add_loop_test(t, a_run_is_stopped, 0, 2);
 	tcase_add_loop_test(t, nobody_asked_for_a_completion, 0, 5);
 	tcase_add_loop_test(t, the_record_says_something_else, 0, 5);
 	tcase_add_loop_test(t, memory_was_anothers_record, 0, 2);

@@ -279,9 +279,9 @@ static void json_summary(struct bf_json *j, const void *tally)
 }
 
 const struct bf_check_form bf_check_hopper_mbarrier = {
-	.form = { "hopper-mbarrier",
-		  "FILE is JSON Lines with sequences of barrier operations that a GPU ran; words, tokens, "
-		  "results and faults are compared step by step." },
+	.form = { .name = "hopper-mbarrier",
+		  .details = "FILE is JSON Lines with sequences of barrier operations that a GPU ran; words, tokens, "
+			     "results and faults are compared step by step." },
 	.each = "sequence",
 	.list = "mismatches",
 	.tally_bytes = sizeof(struct tally),

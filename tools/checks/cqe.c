@@ -249,12 +249,13 @@ static void json_summary(struct bf_json *j, const void *tally)
 }
 
 const struct bf_check_form bf_check_cqe = {
-	.form = { "mlx5-cqe",
-		  "FILE is JSON Lines with \"words\" (16 big-endian words) or \"bytes\" (hex), and the "
-		  "expected result: a \"note\" in words (\"remote access error\", \"vendor_err 0x88\", "
-		  "\"qpn 0x6214\", \"CQ slot 2\"), or \"expect\" with syndrome, vendor, qpn, opcode, status "
-		  "and slot. If the slot is known, the signature is checked too. Exit code 1: some "
-		  "completion differs from what is expected." },
+	.form = { .name = "mlx5-cqe",
+		  .details = "FILE is JSON Lines with \"words\" (16 big-endian words) or \"bytes\" (hex), and the "
+			     "expected result: a \"note\" in words (\"remote access error\", \"vendor_err 0x88\", "
+			     "\"qpn 0x6214\", \"CQ slot 2\"), or \"expect\" with syndrome, vendor, qpn, opcode, status "
+			     "and slot. If the slot is known, the signature is checked too. Exit code 1: some "
+			     "completion differs from what is expected.",
+		  .example = "  belfry check mlx5-cqe traces/samples/mlx5_cqe_dumps.jsonl" },
 	.each = "completion",
 	.list = "vectors",
 	.tally_bytes = sizeof(struct tally),

@@ -190,11 +190,12 @@ static void summary(struct bf_json *j, const void *tally)
 }
 
 const struct bf_check_form bf_check_litmus = {
-	.form = { "litmus", "FILE is JSON Lines with litmus tests of the PTX or x86-TSO memory model: locations, "
-			    "threads, an outcome, and whether some execution may end so. Each thread is an agent on "
-			    "the views, and every execution is tried: no forbidden outcome may be seen, every allowed "
-			    "one must be. Tests of the PTX model run on the store buffers of the views, too, which "
-			    "must not show what is forbidden." },
+	.form = { .name = "litmus",
+		  .details = "FILE is JSON Lines with litmus tests of the PTX or x86-TSO memory model: locations, "
+			     "threads, an outcome, and whether some execution may end so. Each thread is an agent on "
+			     "the views, and every execution is tried: no forbidden outcome may be seen, every allowed "
+			     "one must be. Tests of the PTX model run on the store buffers of the views, too, which "
+			     "must not show what is forbidden." },
 	.each = "litmus test",
 	.list = "tests",
 	.tally_bytes = sizeof(struct tally),

@@ -383,10 +383,11 @@ static void json_summary(struct bf_json *j, const void *tally)
 }
 
 const struct bf_check_form bf_check_nvme = {
-	.form = { "nvme", "FILE is JSON Lines with what Linux, nvme-cli and smartctl printed (\"kind\", \"source\", "
-			  "\"text\"). Traces run on the model, and status, order and queue heads are compared. "
-			  "Identify data and logs are converted to bytes and printed again; then the model's own "
-			  "are printed in the same form." },
+	.form = { .name = "nvme",
+		  .details = "FILE is JSON Lines with what Linux, nvme-cli and smartctl printed (\"kind\", \"source\", "
+			     "\"text\"). Traces run on the model, and status, order and queue heads are compared. "
+			     "Identify data and logs are converted to bytes and printed again; then the model's own "
+			     "are printed in the same form." },
 	.each = "capture",
 	.list = "vectors",
 	.tally_bytes = sizeof(struct tally),

@@ -326,10 +326,10 @@ static void json_summary(struct bf_json *j, const void *tally)
 }
 
 const struct bf_check_form bf_check_sdma_rect = {
-	.form = { "sdma-rect",
-		  "FILE is JSON Lines with requests for sub-window copies and the packets that they become. "
-		  "Packets are compared dword by dword; then they run on the model, and the result is "
-		  "compared with a plain loop." },
+	.form = { .name = "sdma-rect",
+		  .details = "FILE is JSON Lines with requests for sub-window copies and the packets that they become. "
+			     "Packets are compared dword by dword; then they run on the model, and the result is "
+			     "compared with a plain loop." },
 	.each = "vector",
 	.list = "vectors",
 	.tally_bytes = sizeof(struct tally),

@@ -48,10 +48,11 @@ struct bf_opt {
 
 struct bf_args; /* opaque: parsed options and positional arguments */
 
-/* A form of a command, which its first argument names: "check timing". */
+/* A form of a command, which its first argument or an option names: "check timing", "diff --queues". */
 struct bf_command_form {
 	const char *name;
 	const char *details; /* a paragraph for --help */
+	const char *example; /* lines for the end of --help, "belfry check ..."; may be NULL */
 };
 
 struct bf_command {
@@ -77,8 +78,10 @@ struct bf_command {
 	const char *(*names)(const void *own, uint32_t i);
 	/* Its forms, which bring their own words; NULL past the last. May be NULL. */
 	const struct bf_command_form *(*form)(unsigned i);
-	bool files;      /* its forms are of files: the first argument is no word */
-	const void *own; /* what `run` is of, for commands that share one; bf_arg_own() */
+	const char *terms;               /* a line for --help above what term() gives: "WHAT is one of"; may be NULL */
+	const char *(*term)(unsigned i); /* "ring0.r0:9    an entry", NULL past the last */
+	bool files;                      /* its forms are of files: the first argument is no word */
+	const void *own;                 /* what `run` is of, for commands that share one; bf_arg_own() */
 };
 
 /* Values. Asking for an option that the table lacks is our own bug (assert). */

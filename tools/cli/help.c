@@ -95,15 +95,31 @@ static void print_forms(const struct bf_command *c)
 	}
 }
 
+static void print_form_examples(const struct bf_command *c)
+{
+	const struct bf_command_form *f;
+	bool first = true;
+
+	for (unsigned i = 0; c->form && (f = c->form(i)) != NULL; i++) {
+		if (!f->example)
+			continue;
+		printf("%s%s\n", first ? "\n" : "", f->example);
+		first = false;
+	}
+}
+
 void bf_cli_help(const struct bf_command *c)
 {
 	printf("%susage:%s belfry %s\n\n%s\n", bf_cli_paint(stdout, BF_PAINT_NAME), bf_cli_paint(stdout, BF_PAINT_NONE),
 	       c->usage, c->summary);
 	print_forms(c);
+	for (unsigned i = 0; c->terms && c->term(i); i++)
+		printf("%s%s%s  %s\n", i ? "" : "\n", i ? "" : c->terms, i ? "" : "\n", c->term(i));
 	if (c->details) {
 		putchar('\n');
 		print_details(stdout, c->details);
 	}
+	print_form_examples(c);
 	for (const struct bf_command *const *f = c->families; c->list && *f; f++)
 		printf("%s  belfry %s\n", f == c->families ? "\n" : "", (*f)->usage);
 	printf("\noptions:\n");

@@ -9,7 +9,7 @@
 
 /*
  * Appends the bytes of `text` to `out` (`*len` of `cap` used). Groups of digits are bytes in their order, which is also
- * how words print that libmlx5 and the kernel show in big-endian; 0xd2 is a byte, and any other group with 0x is at
+ * how words print that drivers and libraries show in big-endian; 0xd2 is a byte, and any other group with 0x is at
  * least a 32-bit word whose leading zeros may be missing. 0, -EINVAL (a character that is no digit, half a byte) or
  * -E2BIG, with `err` set.
  */

@@ -18,7 +18,7 @@ int bf_input_import(const struct bf_capture *c, const char *source, const char *
 
 	if (rc)
 		return rc;
-	rc = bf_trace_meta(w, "imported-from", "mlx5-capture");
+	rc = bf_trace_meta(w, "imported-from", BF_CAPTURE_FORM);
 	if (!rc)
 		rc = bf_trace_meta(w, "source", source);
 	if (rc == -EINVAL)

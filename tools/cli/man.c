@@ -80,8 +80,18 @@ static void put_form(const struct bf_command *c)
 		put_line(form->name);
 		put_details(form->details);
 	}
+	if (c->terms) {
+		put_details(c->terms);
+		puts(".PP\n.nf");
+		for (unsigned i = 0; c->term(i); i++)
+			put_line(c->term(i));
+		puts(".fi\n.PP");
+	}
 	if (c->details)
 		put_details(c->details);
+	for (unsigned i = 0; c->form && (form = c->form(i)) != NULL; i++)
+		if (form->example)
+			put_details(form->example);
 	puts(".PP\nOptions:");
 	put_options(c->options);
 }

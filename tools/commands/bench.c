@@ -1,4 +1,7 @@
-/* belfry bench: the programs of tests/bench one after the other, and each figure that has a limit in one table. */
+/*
+ * belfry bench: the programs of tests/bench one after the other, and each figure that has a limit, or stands beside
+ * another program's, in one table.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +16,10 @@
 #include "tools/cli/cli.h"
 
 #define PREFIX "bench_"
-#define LIMIT "limit | " /* tests/bench/limit.h */
-#define PARTS 4u         /* of such a line: what, value, limit, verdict */
+/* Lines of tests/bench/limit.h; of four parts: what, value, limit or the other's, verdict or ratio. */
+#define LIMIT "limit | "
+#define PEER "peer | "
+#define PARTS 4u
 
 struct bench {
 	const struct bf_args *args;
@@ -51,7 +56,7 @@ static void become(const struct bench *b, const char *name, int out)
 	/* A program for libibverbs finds a device there only. */
 	if (!strcmp(name, "bench_exec"))
 		execl(b->self, b->self, "exec", "--doorbells", "poll", "--", path, (char *)NULL);
-	else if (!strcmp(name, "bench_exec_gpu"))
+	else if (!strcmp(name, "bench_exec_gpu") || !strcmp(name, "bench_exec_pair"))
 		execl(path, path, b->self, (char *)NULL);
 	else
 		execl(path, path, (char *)NULL);
@@ -115,12 +120,12 @@ static int run_program(const struct bench *b, const char *name, struct outcome *
 
 /* ---- what it says ---- */
 
-/* Cuts a line of limit.h at its bars; false: it is another. */
-static bool parse_limit(char *line, char *parts[PARTS])
+/* Cuts a line of limit.h that begins like that at its bars; false: it is another. */
+static bool parse_line(char *line, const char *begin, char *parts[PARTS])
 {
-	if (strncmp(line, LIMIT, strlen(LIMIT)))
+	if (strncmp(line, begin, strlen(begin)))
 		return false;
-	line += strlen(LIMIT);
+	line += strlen(begin);
 	for (unsigned i = 0; i < PARTS; i++) {
 		char *bar = strstr(line, " | ");
 
@@ -155,6 +160,22 @@ static void show_limit(struct bench *b, const char *name, const struct outcome *
 	       o->disturbed ? ", disturbed" : "");
 }
 
+/* What another program reaches, beside ours: no limit, so it counts for nothing. */
+static void show_peer(struct bench *b, const char *name, const struct outcome *o, char *parts[PARTS])
+{
+	if (bf_arg_json(b->args)) {
+		bf_json_open(&b->json, NULL, '{');
+		bf_json_text(&b->json, "what", parts[0]);
+		bf_json_text(&b->json, "value", parts[1]);
+		bf_json_text(&b->json, "peer", parts[2]);
+		bf_json_text(&b->json, "ratio", parts[3]);
+		bf_json_close(&b->json, '}');
+		return;
+	}
+	printf("%-13s %-42s %22s   %s: %s%s\n", name, parts[0], parts[1], parts[2], parts[3],
+	       o->disturbed ? ", disturbed" : "");
+}
+
 static void show_lines(struct bench *b, const char *name, struct outcome *o)
 {
 	const bool full = bf_arg_flag(b->args, "full") && !bf_arg_json(b->args);
@@ -164,8 +185,10 @@ static void show_lines(struct bench *b, const char *name, struct outcome *o)
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		if (parse_limit(line, parts))
+		if (parse_line(line, LIMIT, parts))
 			show_limit(b, name, o, parts);
+		else if (parse_line(line, PEER, parts))
+			show_peer(b, name, o, parts);
 		else if (full || (o->code && o->code != BF_EXIT_FAILED && !bf_arg_json(b->args)))
 			printf("%-13s   %s\n", name, line);
 	}
@@ -338,7 +361,8 @@ const struct bf_command bf_cmd_bench = {
 	.summary = "run the benchmarks of this build against their limits",
 	.details =
 	    "Runs the programs of tests/bench, or those that are named (bench record ptx), one after the other. Each "
-	    "figure that has a limit is a line of one table; docs/performance.md says what is measured.\n\n"
+	    "figure that has a limit is a line of one table, and so is what other simulators reach; "
+	    "docs/performance.md says what is measured.\n\n"
 	    "A program that had to wait for a processor is marked as disturbed, and what it misses does not count. "
 	    "The exit code is 1 when a program fails or an undisturbed one misses a limit.",
 	.options = options,

@@ -117,7 +117,6 @@ const struct bf_command bf_cmd_check = {
 	.name = "check",
 	.usage = "check FORM FILE",
 	.summary = "compare the models with data from real devices",
-	.details = "  belfry check mlx5-cqe traces/samples/mlx5_cqe_dumps.jsonl",
 	.form = form_at,
 	.options = options,
 	.min_args = 2,

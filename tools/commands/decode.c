@@ -126,6 +126,61 @@ static int decode_device(const struct bf_args *args, const struct bf_device_form
 	return BF_EXIT_GOOD;
 }
 
+#define ROW 16u
+
+/* Rows of bytes in lines, of which each `form->bytes` are one. `offsets`: only if some row has an offset in front. */
+static int decode_rows(const struct bf_args *args, const char *text, size_t size, const struct bf_device_form *form,
+		       bool offsets)
+{
+	const char *end = text + size;
+	uint8_t bytes[BYTES_MAX];
+	size_t len = 0;
+	int code = -1;
+
+	for (const char *at = text, *next; at < end; at = next) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		int64_t offset;
+
+		next = newline ? newline + 1 : end;
+		if (!bf_evidence_row(at, newline ? newline : end, bytes + len, &offset))
+			continue;
+		if (offset < 0 && offsets && code < 0 && !len)
+			return -1; /* bytes without offsets are bytes alone */
+		len += ROW;
+		if (len < form->bytes)
+			continue;
+		if (code >= 0 && bf_arg_json(args))
+			return bf_cli_error(args, BF_EXIT_USAGE, "several dumps; --json takes one");
+		if (code >= 0)
+			printf("\n");
+		code = decode_device(args, form, bytes, form->bytes);
+		len = 0;
+	}
+	return code;
+}
+
+/* Lines of a log that say in words what the bytes are. */
+static int decode_said(const struct bf_args *args, const char *text, size_t size, const struct bf_device_form *form)
+{
+	struct bf_evidence_list list = { 0 };
+	struct bf_error err = { 0 };
+	uint8_t bytes[BYTES_MAX];
+	int code = -1;
+
+	if (bf_evidence_read(text, size, &list, &err))
+		code = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
+	for (size_t i = 0; code <= 0 && i < list.count; i++) {
+		if (!form->said(&list.item[i], bytes))
+			continue;
+		if (code == 0 && bf_arg_json(args))
+			code = bf_cli_error(args, BF_EXIT_USAGE, "several lines; --json takes one");
+		else
+			code = decode_device(args, form, bytes, form->bytes);
+	}
+	bf_evidence_free(&list);
+	return code;
+}
+
 static const struct bf_decode_form *form_of(const char *what)
 {
 	const struct bf_decode_form *form;
@@ -177,6 +232,10 @@ static int decode(const struct bf_args *args)
 	rc = bf_hex_append(text, bytes, BYTES_MAX, &len, &err);
 	if (form && (rc || !fits(form, len)))
 		code = decode_log(args, text, size, form);
+	if (device && device->bytes <= BYTES_MAX - ROW)
+		code = decode_rows(args, text, size, device, !rc);
+	if (device && rc && code < 0 && device->said)
+		code = decode_said(args, text, size, device);
 	free(text);
 	if (code >= 0)
 		return code;

@@ -13,6 +13,7 @@
 #include "drivers/backend/backend.h"
 #include "drivers/bootstrap/mpi.h"
 #include "tools/cli/cli.h"
+#include "tools/exec/needs.h"
 #include "tools/exec/target.h"
 
 /* A library that a build may lack, or a program that some commands call. */
@@ -195,10 +196,12 @@ static bool find_library(const char *name, char path[PATH_MAX])
 	return found;
 }
 
+#define NEEDS_MAX 8u
+
 /* What `belfry exec` needs. */
 static void print_exec(struct bf_json *json)
 {
-	char exec[PATH_MAX] = "", verbs[PATH_MAX] = "", mlx5[PATH_MAX] = "", gpu[PATH_MAX] = "";
+	char exec[PATH_MAX] = "", gpu[PATH_MAX] = "", library[NEEDS_MAX][PATH_MAX] = { "" };
 	struct bf_error no_gpu = { .text = "as for exec" };
 	struct bf_error why = { .text =
 				    "without the kernel's RDMA headers this build has no belfry exec: apt-get install "
@@ -209,16 +212,18 @@ static void print_exec(struct bf_json *json)
 #else
 	const bool have = false, have_gpu = false;
 #endif
-	const struct optional_part parts[] = {
+	struct optional_part parts[2 + NEEDS_MAX] = {
 		{ "exec", have, "the library that belfry exec loads into programs", why.text, exec },
 		{ "gpu", have_gpu, "CUDA programs for belfry exec --gpu", no_gpu.text, gpu },
-		{ "ibverbs", find_library("libibverbs.so.1", verbs), "RDMA programs for belfry exec",
-		  "apt-get install libibverbs1", verbs },
-		{ "mlx5", find_library("libmlx5.so.1", mlx5), "its provider for the device of belfry exec",
-		  "apt-get install ibverbs-providers", mlx5 },
 	};
+	size_t n = 2;
 
-	print_parts(json, "exec", "Unmodified RDMA programs", parts, BF_ARRAY_LEN(parts));
+	for (const struct bf_exec_need *need = bf_exec_needs; need->name && n < BF_ARRAY_LEN(parts); need++, n++) {
+		const bool found = find_library(need->library, library[n - 2]);
+
+		parts[n] = (struct optional_part){ need->name, found, need->use, need->get, library[n - 2] };
+	}
+	print_parts(json, "exec", "Unmodified RDMA programs", parts, n);
 }
 
 static int run_doctor(const struct bf_args *args)

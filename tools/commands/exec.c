@@ -179,6 +179,7 @@ static int set_environment(struct exec *x, struct bf_error *err)
 	set_text(BF_EXEC_ENV_NET, bf_arg_text(args, "net"));
 	set_text(BF_EXEC_ENV_UDP, bf_arg_text(args, "udp"));
 	set_number(BF_EXEC_ENV_UDP_RATE, bf_arg_u64(args, "udp-rate"));
+	set_text(BF_EXEC_ENV_LINK, bf_arg_u64(args, "link") ? "ib" : NULL);
 	set_text(BF_EXEC_ENV_ABI, bf_arg_u64(args, "abi") ? "write" : NULL);
 	set_text(BF_EXEC_ENV_IDLE, NULL);
 	if (bf_arg_given(args, "idle-us"))
@@ -351,7 +352,8 @@ static int report(const struct exec *x, struct bf_error *err)
 static int prepare(struct exec *x, struct bf_error *err)
 {
 	const char *name = bf_arg_positional(x->args, 0), *udp = bf_arg_text(x->args, "udp");
-	uint32_t gpu_count = 0;
+	struct bf_exec_tree_opts tree = { .devices = (uint32_t)bf_arg_u64(x->args, "devices"),
+					  .infiniband = bf_arg_u64(x->args, "link") != 0 };
 	const char *gpus = bf_arg_text(x->args, "gpu");
 	char why[128];
 	uint16_t port;
@@ -360,7 +362,10 @@ static int prepare(struct exec *x, struct bf_error *err)
 	if (udp && bf_exec_parse_udp(udp, &x->udp_ipv4, &port))
 		return bf_fail(err, -EINVAL,
 			       "--udp %s: wants an address of this machine such as 10.0.0.1 or 10.0.0.1:4791", udp);
-	rc = gpus ? bf_exec_gpu_parse(gpus, &gpu_count, NULL, why, sizeof(why)) : 0;
+	if (udp && tree.infiniband)
+		return bf_fail(err, -EINVAL, "--link ib: InfiniBand does not go over UDP, RoCE does; leave out --udp");
+	tree.udp_ipv4 = x->udp_ipv4;
+	rc = gpus ? bf_exec_gpu_parse(gpus, &tree.gpus, NULL, why, sizeof(why)) : 0;
 	if (rc)
 		return bf_fail(err, rc, "--gpu %s: %s", gpus, why);
 	if (!gpus && bf_arg_given(x->args, "ordering"))
@@ -375,7 +380,7 @@ static int prepare(struct exec *x, struct bf_error *err)
 	if (!rc && gpus)
 		rc = bf_exec_library("belfry-gpu/libcuda.so.1", x->cuda, err);
 	if (!rc)
-		rc = bf_exec_tree_make(&x->tree, (uint32_t)bf_arg_u64(x->args, "devices"), gpu_count, x->udp_ipv4, err);
+		rc = bf_exec_tree_make(&x->tree, &tree, err);
 	if (!rc && (bf_arg_given(x->args, "trace") || bf_arg_flag(x->args, "lint")))
 		rc = bf_exec_name_traces(&x->traces, bf_arg_text(x->args, "trace"), x->tree.dir, err);
 	return rc ? rc : set_environment(x, err);
@@ -463,6 +468,11 @@ static const struct bf_opt options[] = {
 	  .help = "devices: mlx5_0 and up",
 	  .min = 1,
 	  .max = BF_EXEC_DEVICES_MAX },
+	{ .name = "link",
+	  .kind = BF_OPT_ENUM,
+	  .arg = "roce|ib",
+	  .initial = "roce",
+	  .help = "what the ports are; ib: InfiniBand, with LIDs, for programs that give no GID" },
 	{ .name = "abi",
 	  .kind = BF_OPT_ENUM,
 	  .arg = "ioctl|write",

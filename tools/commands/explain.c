@@ -156,21 +156,25 @@ static const struct bf_opt options[] = {
 	{ 0 },
 };
 
+/* What WHAT may be: lines of the devices. */
+static const char *name_at(unsigned i)
+{
+	const struct bf_device *d;
+
+	for (uint32_t k = 0; (d = bf_device_at(k)) != NULL; k++)
+		for (const char *const *line = d->named; line && *line; line++)
+			if (!i--)
+				return *line;
+	return NULL;
+}
+
 const struct bf_command bf_cmd_explain = {
 	.name = "explain",
 	.usage = "explain TRACE WHAT|--stuck [options]",
 	.summary = "show the life of an entry, completion or barrier, or why there is no completion",
-	.details = "WHAT is one of\n"
-		   "  nic0.qp0x100:81, 0x100:81      entry 81 of a queue pair (blocks of 64 bytes since the queue "
-		   "began)\n"
-		   "  ssd0.sq1:cid=5, ssd0.sq1:3#2   a command by its identifier or slot; #2: the second use\n"
-		   "  sdma0.q0:0x60                  the packet at a byte of the ring, counted since the queue "
-		   "began\n"
-		   "  gpu0.sm0:0x400                 a barrier, phase by phase\n"
-		   "  nic0.cq0x40:#57, ssd0.cq1:#3   the entry that completion 57 of a queue completes, counted "
-		   "from 0\n"
-		   "\n"
-		   "Each step has its time, the time since the step before, and who did it. What was stored, and "
+	.terms = "WHAT is one of",
+	.term = name_at,
+	.details = "Each step has its time, the time since the step before, and who did it. What was stored, and "
 		   "whether the device could see it when it read, comes from records of the class mem. Missing "
 		   "records are named.\n"
 		   "\n"

@@ -1,4 +1,4 @@
-/* belfry export: traces for other programs. */
+/* belfry export: traces for other programs (tools/exports). */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -6,134 +6,55 @@
 
 #include "tools/cli/cli.h"
 #include "tools/cli/input.h"
-#include "tools/pictures/page.h"
-#include "tools/pictures/sdma.h"
-#include "tools/report/topology_picture.h"
-#include "traces/export/ctf.h"
-#include "traces/export/fst.h"
-#include "traces/export/pcapng.h"
-#include "traces/export/perfetto.h"
-#include "traces/export/vcd.h"
+#include "tools/exports/export.h"
 
-enum { TO_PCAPNG, TO_JSONL, TO_SVG, TO_PERFETTO, TO_VCD, TO_HTML, TO_TOPOLOGY_SVG, TO_FST, TO_CTF };
-
-/* "run.pf: 12 tracks, 3456 events" on standard output, when that is not where the export goes. */
-static void tell(const struct bf_args *args, FILE *out, uint64_t n, const char *what, uint64_t m, const char *of)
+static const char *form_name(const void *own, uint32_t i)
 {
-	if (out != stdout && !bf_arg_json(args))
-		printf("%s: %llu %s, %llu %s\n", bf_arg_text(args, "o"), (unsigned long long)n, what,
-		       (unsigned long long)m, of);
+	const struct bf_export_form *form = bf_export_form_at(i);
+
+	(void)own;
+	return form ? form->form.name : NULL;
 }
 
-static int export_pcapng(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
+/* NULL: the command line names none, and that has been told. */
+static const struct bf_export_form *asked(const struct bf_args *args)
 {
-	const struct bf_pcapng_options o = { .both = bf_arg_flag(args, "both") };
-	struct bf_pcapng_result r = { 0 };
-	int rc = bf_pcapng_export(t, &o, out, &r, err);
+	const char *to = bf_arg_text(args, "to"), *name;
+	char known[128] = "";
 
-	if (!rc || rc == -EBADMSG)
-		tell(args, out, r.packets, "packets", r.interfaces, "ports");
-	return rc;
-}
+	for (unsigned i = 0; (name = form_name(NULL, i)) != NULL; i++) {
+		const size_t n = strlen(known);
 
-static int export_jsonl(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
-{
-	const struct bf_trace_options o = { .jsonl = true };
-	struct bf_trace_writer *w;
-	int rc = bf_trace_writer_open(bf_arg_text(args, "o"), out, &o, &w, err), closed;
-
-	if (rc)
-		return rc;
-	rc = bf_trace_copy(t, w);
-	closed = bf_trace_writer_close(w);
-	return rc ? rc : closed;
-}
-
-static int export_svg(struct bf_trace *t, FILE *out, struct bf_error *err)
-{
-	struct bf_picture p;
-	int rc;
-
-	bf_picture_init(&p);
-	rc = bf_picture_read(&p, t);
-	if (!rc || rc == -EBADMSG)
-		rc = bf_picture_draw(&p, out, err);
-	bf_picture_free(&p);
-	return rc;
-}
-
-static int export_perfetto(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
-{
-	const struct bf_timeline_options o = { .memory = bf_arg_flag(args, "memory") };
-	struct bf_perfetto_result r = { 0 };
-	int rc = bf_perfetto_export(t, &o, out, &r, err);
-
-	if (!rc || rc == -EBADMSG)
-		tell(args, out, r.tracks, "tracks", r.events, "events");
-	return rc;
-}
-
-static int export_waves(const struct bf_args *args, struct bf_trace *t, FILE *out, struct bf_error *err)
-{
-	struct bf_vcd_result r = { 0 };
-	int rc = bf_arg_u64(args, "to") == TO_FST ? bf_fst_export(t, out, &r, err) : bf_vcd_export(t, out, &r, err);
-
-	if (!rc || rc == -EBADMSG)
-		tell(args, out, r.signals, "signals", r.changes, "changes");
-	return rc;
-}
-
-/* A folder, so -o names it. */
-static int export_ctf(const struct bf_args *args, struct bf_trace *t, struct bf_error *err)
-{
-	const char *path = bf_arg_text(args, "o");
-	struct bf_ctf_result r = { 0 };
-	int rc = bf_ctf_export(t, path, &r, err);
-
-	if ((!rc || rc == -EBADMSG) && !bf_arg_json(args))
-		printf("%s: %llu events, %llu types\n", path, (unsigned long long)r.events,
-		       (unsigned long long)r.types);
-	return rc;
-}
-
-static int export_html(const struct bf_args *args, struct bf_input *in, FILE *out, struct bf_error *err)
-{
-	struct bf_page_result r;
-	int rc = bf_page_export(in, bf_arg_positional(args, 0), bf_arg_flag(args, "memory"), out, &r, err);
-
-	if (!rc)
-		tell(args, out, r.items, "items", r.findings, "findings");
-	return rc;
-}
-
-static int export_form(const struct bf_args *args, struct bf_input *in, FILE *out, struct bf_error *err)
-{
-	struct bf_trace *t = in->trace;
-
-	switch (bf_arg_u64(args, "to")) {
-	case TO_PCAPNG:
-		return export_pcapng(args, t, out, err);
-	case TO_SVG:
-		return export_svg(t, out, err);
-	case TO_TOPOLOGY_SVG:
-		return bf_topology_picture(t, out, err);
-	case TO_PERFETTO:
-		return export_perfetto(args, t, out, err);
-	case TO_VCD:
-	case TO_FST:
-		return export_waves(args, t, out, err);
-	case TO_HTML:
-		return export_html(args, in, out, err);
-	case TO_CTF:
-		return export_ctf(args, t, err);
-	default:
-		return export_jsonl(args, t, out, err);
+		if (to && strcmp(to, name) == 0)
+			return bf_export_form_at(i);
+		snprintf(known + n, sizeof(known) - n, "%s%s", n ? "|" : "", name);
 	}
+	if (to)
+		bf_cli_error(args, BF_EXIT_USAGE, "--to wants one of %s, got '%s'", known, to);
+	else
+		bf_cli_error(args, BF_EXIT_USAGE, "into which form? --to=%s", known);
+	return NULL;
 }
 
-static int export_to(const struct bf_args *args, struct bf_input *in, FILE *out, struct bf_error *err)
+/* Those that take `option`, as in "for --to=perfetto and --to=html". */
+static int option_is_for_others(const struct bf_args *args, const char *option)
 {
-	int rc = export_form(args, in, out, err);
+	const struct bf_export_form *form;
+	char others[128] = "";
+
+	for (unsigned i = 0; (form = bf_export_form_at(i)) != NULL; i++) {
+		const size_t n = strlen(others);
+
+		if (form->option && strcmp(form->option, option) == 0)
+			snprintf(others + n, sizeof(others) - n, "%s--to=%s", n ? " and " : "", form->form.name);
+	}
+	return bf_cli_error(args, BF_EXIT_USAGE, "--%s is for %s", option, others);
+}
+
+static int export_to(const struct bf_args *args, const struct bf_export_form *form, struct bf_input *in, FILE *out,
+		     struct bf_error *err)
+{
+	const int rc = form->run(args, in, out, err);
 
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err->text);
@@ -153,33 +74,32 @@ static void drop_empty(FILE *out, const char *path)
 
 static int export(const struct bf_args *args)
 {
+	static const char *const special[] = { "both", "memory" };
 	const char *path = bf_arg_text(args, "o");
-	const bool to_file = path && strcmp(path, "-") != 0, to_folder = bf_arg_u64(args, "to") == TO_CTF;
+	const bool to_file = path && strcmp(path, "-") != 0;
+	const struct bf_export_form *form = asked(args);
 	struct bf_error err = { 0 };
 	struct bf_input in = { 0 };
 	FILE *out = stdout;
 	int code;
 
-	if (!bf_arg_given(args, "to"))
-		return bf_cli_error(
-		    args, BF_EXIT_USAGE,
-		    "into which form? --to=pcapng, jsonl, svg, perfetto, vcd, html, topology-svg, fst or ctf");
-	if (bf_arg_flag(args, "both") && bf_arg_u64(args, "to") != TO_PCAPNG)
-		return bf_cli_error(args, BF_EXIT_USAGE, "--both is for --to=pcapng");
-	if (bf_arg_flag(args, "memory") && bf_arg_u64(args, "to") != TO_PERFETTO && bf_arg_u64(args, "to") != TO_HTML)
-		return bf_cli_error(args, BF_EXIT_USAGE, "--memory is for --to=perfetto and --to=html");
-	if (to_folder && !to_file)
-		return bf_cli_error(args, BF_EXIT_USAGE, "--to=ctf makes a folder: -o says which");
+	if (!form)
+		return BF_EXIT_USAGE;
+	for (size_t i = 0; i < BF_ARRAY_LEN(special); i++)
+		if (bf_arg_flag(args, special[i]) && (!form->option || strcmp(form->option, special[i]) != 0))
+			return option_is_for_others(args, special[i]);
+	if (form->folder && !to_file)
+		return bf_cli_error(args, BF_EXIT_USAGE, "--to=%s makes a folder: -o says which", form->form.name);
 	if (bf_input_open(bf_arg_positional(args, 0), &in, &err)) {
 		bf_input_close(&in);
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	}
-	if (to_file && !to_folder)
+	if (to_file && !form->folder)
 		out = fopen(path, "wb");
 	if (!out)
 		code = bf_cli_error(args, BF_EXIT_USAGE, "cannot write %s: %s", path, strerror(errno));
 	else
-		code = export_to(args, &in, out, &err);
+		code = export_to(args, form, &in, out, &err);
 	bf_input_close(&in);
 	if (out && out != stdout && code != BF_EXIT_GOOD)
 		drop_empty(out, path);
@@ -198,10 +118,7 @@ static int export(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "to",
-	  .kind = BF_OPT_ENUM,
-	  .arg = "pcapng|jsonl|svg|perfetto|vcd|html|topology-svg|fst|ctf",
-	  .help = "the form" },
+	{ .name = "to", .kind = BF_OPT_TEXT, .arg = "FORM", .help = "the form", .names = form_name },
 	{ .name = "o",
 	  .kind = BF_OPT_OUT,
 	  .arg = "FILE",
@@ -213,21 +130,19 @@ static const struct bf_opt options[] = {
 	{ 0 },
 };
 
+static const struct bf_command_form *form_at(unsigned i)
+{
+	const struct bf_export_form *form = bf_export_form_at(i);
+
+	return form ? &form->form : NULL;
+}
+
 const struct bf_command bf_cmd_export = {
 	.name = "export",
 	.usage = "export TRACE --to=FORM [-o FILE]",
 	.summary = "convert a trace for another program",
-	.details = "pcapng: the packets, for Wireshark and tshark. jsonl: everything, as JSON Lines, which belfry "
-		   "can read. svg: the surfaces that sub-window copies filled (runs of sdma-rect). topology-svg: "
-		   "switches, links and hosts of a run with --topology, with their load. perfetto: tracks of "
-		   "agents, queues, ports and engines, with arrows from doorbell to completion, for "
-		   "ui.perfetto.dev. vcd and fst: indices, phases, states and barrier words as waveforms, for "
-		   "GTKWave. html: one page for any browser, usable offline: timeline, queues byte by byte, late "
-		   "stores, findings and statistics. ctf: a folder with all records as events, for babeltrace2 and "
-		   "Trace Compass.\n"
-		   "\n"
-		   "  belfry export run.bft --to=pcapng -o run.pcapng && tshark -r run.pcapng\n"
-		   "  belfry export run.bft --to=perfetto -o run.perfetto-trace",
+	.form = form_at,
+	.files = true,
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,

@@ -90,10 +90,7 @@ const struct bf_command bf_cmd_import = {
 	.name = "import",
 	.usage = "import FORM FILE -o TRACE",
 	.summary = "convert a capture of queue traffic into a trace",
-	.details = "If a line is damaged, the lines before it are imported and the damage is reported.\n"
-		   "\n"
-		   "  belfry import mlx5-capture traces/samples/mix_1.client.jsonl -o mix.bft\n"
-		   "  belfry dump mix.bft",
+	.details = "If a line is damaged, the lines before it are imported and the damage is reported.",
 	.form = form_at,
 	.options = options,
 	.min_args = 2,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tools/cli/cli.h"
+#include "tools/lab/guests.h"
 
 #define WORDS_MAX 512u
 
@@ -74,7 +75,11 @@ static void add_belfry(struct words *w)
 static void make_words(const struct bf_args *args, const char *script, struct words *w)
 {
 	static const char *const singles[] = { "image", "out", "time", "smp", "memory", "logs" };
-	static const char *const several[] = { "add", "nvme", "vfio-user", "append", "qemu" };
+	static const char *const several[] = {
+#define NAME(name, arg, help) name,
+		"add", BF_LAB_DEVICES(NAME) "append", "qemu"
+#undef NAME
+	};
 	static const char *const flags[] = { "viommu", "reboot", "shell" };
 	char option[32];
 
@@ -164,10 +169,7 @@ static int run_lab(const struct bf_args *args)
 }
 
 static const struct bf_opt options[] = {
-	{ .name = "image",
-	  .kind = BF_OPT_TEXT,
-	  .arg = "NAME",
-	  .help = "what to boot: nvme (default), rxe, mlx5, vfio, iommufd, dmabuf" },
+	{ .name = "image", .kind = BF_OPT_TEXT, .arg = "NAME", .help = "what to boot: " BF_LAB_IMAGES },
 	{ .name = "belfry",
 	  .kind = BF_OPT_FLAG,
 	  .help = "copy this belfry into the guest, with what belfry exec needs" },
@@ -176,15 +178,10 @@ static const struct bf_opt options[] = {
 	  .arg = "FILE[:PATH]",
 	  .help = "copy a file into the guest, to PATH or /bin, with the libraries that a program needs" },
 	{ .name = "out", .kind = BF_OPT_TEXT, .arg = "DIR", .help = "copy what the command leaves in /out to DIR" },
-	{ .name = "nvme",
-	  .kind = BF_OPT_MULTI,
-	  .arg = "FILE",
-	  .help = "attach QEMU's NVMe controller with FILE as its medium" },
-	{ .name = "vfio-user",
-	  .kind = BF_OPT_MULTI,
-	  .arg = "SOCKET",
-	  .help = "attach the device that belfry serve offers at SOCKET" },
-	{ .name = "viommu", .kind = BF_OPT_FLAG, .help = "put the devices behind an Intel IOMMU" },
+#define OPTION(word, words, what) { .name = (word), .kind = BF_OPT_MULTI, .arg = (words), .help = (what) },
+	BF_LAB_DEVICES(OPTION)
+#undef OPTION
+	    { .name = "viommu", .kind = BF_OPT_FLAG, .help = "put the devices behind an Intel IOMMU" },
 	{ .name = "time", .kind = BF_OPT_TEXT, .arg = "SECONDS", .help = "time limit for the whole run (default 120)" },
 	{ .name = "smp", .kind = BF_OPT_TEXT, .arg = "N", .help = "number of processors (default 2)" },
 	{ .name = "memory", .kind = BF_OPT_TEXT, .arg = "MIB", .help = "memory in MiB (default 768)" },
@@ -214,10 +211,7 @@ const struct bf_command bf_cmd_lab = {
 		   "output goes to standard error.\n"
 		   "\n"
 		   "Examples:\n"
-		   "  belfry lab run -- uname -r\n"
-		   "  belfry lab run --nvme disk.img -- nvme id-ctrl /dev/nvme0\n"
-		   "  belfry lab run --image rxe --belfry -- sh -c 'rxe_net.sh && ibv_devinfo'\n"
-		   "  belfry lab run --image iommufd --shell",
+		   "  belfry lab run -- uname -r\n" BF_LAB_EXAMPLES,
 	.options = options,
 	.min_args = 1,
 	.max_args = 4096,

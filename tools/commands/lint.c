@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sim/grow.h"
 #include "tools/cli/cli.h"
 #include "tools/cli/input.h"
 #include "tools/report/lint.h"
@@ -18,12 +19,9 @@ extern const struct bf_command bf_cmd_rules;
 
 static int add_file(struct bf_lint *l, const char *path, struct bf_error *err)
 {
-	struct bf_lint_file *grown = realloc(l->files, (l->nfiles + 1u) * sizeof(*grown));
 	char *copy = strdup(path);
 
-	if (grown)
-		l->files = grown;
-	if (!grown || !copy) {
+	if (!copy || BF_GROW(l->files, l->files_cap, l->nfiles + 1)) {
 		free(copy);
 		return bf_fail(err, -ENOMEM, "no memory for a list of files");
 	}
@@ -459,7 +457,7 @@ const struct bf_command bf_cmd_lint = {
 		   "Examples:\n"
 		   "  belfry run ibgda-put --bug dbrec-index --trace put.bft; belfry lint put.bft\n"
 		   "  belfry lint traces/ --sarif belfry.sarif --junit belfry.xml\n"
-		   "  belfry lint put.bft --suppress 'NVME-ERROR-STATUS=the medium of this test has errors'",
+		   "  belfry lint put.bft --suppress 'ORDER-WEAK-FLAG=the other thread is not there yet'",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1000,

@@ -5,7 +5,7 @@
 #ifndef BELFRY_TOOLS_COMMANDS_PTX_TRIAL_H
 #define BELFRY_TOOLS_COMMANDS_PTX_TRIAL_H
 
-#include "drivers/trial/trial.h"
+#include "drivers/trial/mlx5.h"
 #include "tools/cli/cli.h"
 
 #define BF_PTX_TRIAL_FILES 63u

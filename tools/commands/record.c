@@ -86,7 +86,8 @@ const struct bf_command bf_cmd_record = {
 	.usage = "record [options] -- COMMAND [ARGUMENT...]",
 	.summary = "capture what a program exchanges with a real ConnectX",
 	.details = "The program runs on this machine's device as usual. A library that is loaded into it reads "
-		   "libmlx5's rings: the doorbell record and the new entries after each post, the completions at "
+		   "the rings that its provider fills: the doorbell record and the new entries after each post, the "
+		   "completions at "
 		   "each poll. It writes them as a capture for import, replay, lint and dump. It covers RC queue "
 		   "pairs with ibv_post_send(), ibv_wr_start() and related calls, ibv_post_recv(), "
 		   "ibv_post_srq_recv(), ibv_poll_cq() and ibv_start_poll(). It misses completion queues that are "

@@ -5,24 +5,22 @@
 #include "tools/cli/cli.h"
 #include "tools/cli/input.h"
 #include "tools/replay/kind.h"
-#include "tools/replay/layout.h"
-#include "tools/workloads/profile.h"
 
-/* A run with other tables takes everything but these from the command that its trace holds. */
-static int replay_layout(const struct bf_args *args, const char *path, FILE *f)
+/* The kind that an option asks for; NULL: none does. */
+static const struct bf_replay_kind *asked(const struct bf_args *args)
 {
-	static const char *const others[] = { "life", "seed", "profile", "mtu", "limit", "stats", "trace", "pcapng" };
+	const struct bf_replay_kind *kind;
 
-	for (size_t i = 0; i < BF_ARRAY_LEN(others); i++) {
-		if (bf_arg_given(args, others[i]))
-			return bf_cli_error(args, BF_EXIT_USAGE, "--%s does not go with --layout", others[i]);
-	}
-	return bf_replay_layout(args, path, f);
+	for (unsigned i = 0; (kind = bf_replay_kind_at(i)) != NULL; i++)
+		if (kind->option && bf_arg_given(args, kind->option))
+			return kind;
+	return NULL;
 }
 
 static int replay(const struct bf_args *args)
 {
 	const char *path = bf_arg_positional(args, 0);
+	const struct bf_replay_kind *kind;
 	struct bf_error err = { 0 };
 	char head[4096];
 	size_t len;
@@ -31,10 +29,8 @@ static int replay(const struct bf_args *args)
 
 	if (bf_input_peek(path, &f, head, sizeof(head), &len, &err) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	if (bf_arg_given(args, "layout"))
-		code = replay_layout(args, path, f);
-	else
-		code = bf_replay_kind_of(path, f, head, len)->replay(args, path, f);
+	kind = asked(args);
+	code = kind ? kind->by_option(args, path, f) : bf_replay_kind_of(path, f, head, len)->replay(args, path, f);
 	fclose(f);
 	return code;
 }
@@ -58,7 +54,7 @@ static const struct bf_opt options[] = {
 	  .arg = "NAME[,FIELD=N]",
 	  .initial = "cx7",
 	  .help = "device timing",
-	  .names = bf_profile_name },
+	  .names = bf_replay_profile },
 	{ .name = "mtu",
 	  .kind = BF_OPT_U64,
 	  .arg = "BYTES",

@@ -158,14 +158,14 @@ const struct bf_command bf_cmd_rules = {
 	.summary = "list the rules that `belfry lint` checks, or explain one",
 	.details = "Without an argument: all rules by family, with severity and title. With a rule's id: what the "
 		   "hardware does, what is wrong, how to do it right, the sources, and commands that show the "
-		   "mistake and the correct version. With a syndrome and vendor syndrome (13/88), an NVMe status "
-		   "(00/13, 0x2013) or a status by name (RETRY_EXC): the rules that it may come from.\n"
+		   "mistake and the correct version. With a syndrome and vendor syndrome (13/88), a type and code of "
+		   "status (00/13, 0x2013) or a status by name (RETRY_EXC): the rules that it may come from.\n"
 		   "\n"
 		   "Examples:\n"
 		   "  belfry rules\n"
 		   "  belfry rules 13/88\n"
 		   "  belfry rules RETRY_EXC\n"
-		   "  belfry rules MLX5-DBREC-ORDER",
+		   "  belfry rules ORDER-INDEX",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1,

@@ -16,6 +16,7 @@
 #include "traces/evidence/evidence.h"
 #include "traces/evidence/packets.h"
 #include "traces/import/capture.h"
+#include "traces/import/ftrace.h"
 #include "traces/import/sdma_dump.h"
 
 #define HEAD_BYTES 4096u
@@ -365,12 +366,51 @@ static void json_answer(const struct answer *a)
 
 /* ---- the command ---- */
 
-/* A trace is judged; a capture is compared with the model, which tells the life of what failed. */
-static int ask_others(const char *path, FILE *f, bool trace)
-{
-	const int code = ask(trace ? "lint" : "replay", path, f, NULL);
+enum kind { KIND_TEXT, KIND_TRACE, KIND_CAPTURE, KIND_RING };
 
-	return trace && code == BF_EXIT_GOOD ? ask("explain", path, f, "--stuck") : code;
+/*
+ * A trace is judged. A capture is judged too, also by what its replay records, and then compared with the model, which
+ * tells the life of what failed; one that cannot be replayed keeps its verdict. A ring is run.
+ */
+static int ask_others(const char *path, FILE *f, enum kind kind)
+{
+	const int verdict = kind == KIND_RING ? BF_EXIT_GOOD : ask("lint", path, f, NULL);
+	int code;
+
+	if (kind == KIND_TRACE)
+		return verdict == BF_EXIT_GOOD ? ask("explain", path, f, "--stuck") : verdict;
+	code = ask("replay", path, f, NULL);
+	return verdict == BF_EXIT_GOOD ? code : verdict;
+}
+
+/* What a file that is no text is, and what makes one of it; NULL: it may be text. */
+static const char *no_text(const char *head, size_t len)
+{
+	static const struct {
+		const char *begins, *is;
+	} packed[] = { { "\x1f\x8b", "it is compressed: gzip -dc FILE | belfry why" },
+		       { "\x28\xb5\x2f\xfd", "it is compressed: zstd -dc FILE | belfry why" },
+		       { "\xfd"
+			 "7zXZ",
+			 "it is compressed: xz -dc FILE | belfry why" },
+		       { "BZh", "it is compressed: bzip2 -dc FILE | belfry why" },
+		       { "\x04\x22\x4d\x18", "it is compressed: lz4 -dc FILE | belfry why" },
+		       { "PK\x03\x04", "it is compressed: unzip -p FILE | belfry why" },
+		       { "\x7f"
+			 "ELF",
+			 "it is a program or a memory dump: what was printed before it is needed" } };
+	size_t control = 0;
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(packed); i++)
+		if (len >= strlen(packed[i].begins) && memcmp(head, packed[i].begins, strlen(packed[i].begins)) == 0)
+			return packed[i].is;
+	if (len >= 2 && (memcmp(head, "\xff\xfe", 2) == 0 || memcmp(head, "\xfe\xff", 2) == 0))
+		return NULL; /* UTF-16 */
+	while (len && !head[len - 1])
+		len--;
+	for (size_t i = 0; i < len; i++)
+		control += (unsigned char)head[i] < ' ' && !strchr("\t\n\r\x1b\f\b", head[i]);
+	return control * 20 > len ? "it is neither text nor a trace, a capture or packets" : NULL;
 }
 
 /* All of it, and some generation knows its packets: rows of other words are dwords, too. */
@@ -388,6 +428,14 @@ static bool is_sdma_ring(const char *text, size_t len)
 	return found;
 }
 
+/* Text without evidence: a Linux trace may lack a completion, and words may be a ring. */
+static enum kind kind_of_silent(const char *text, size_t len)
+{
+	if (bf_ftrace_probe(text, len < HEAD_BYTES ? len : HEAD_BYTES))
+		return KIND_CAPTURE;
+	return is_sdma_ring(text, len) ? KIND_RING : KIND_TEXT;
+}
+
 /* 0 with the text's evidence added, or an exit code; `*done`: other commands have answered. */
 static int take_file(const struct bf_args *args, const char *path, struct answer *a, bool *done)
 {
@@ -395,16 +443,17 @@ static int take_file(const struct bf_args *args, const char *path, struct answer
 	struct bf_error err = { 0 };
 	char head[HEAD_BYTES], *text = NULL;
 	size_t n = 0, len;
-	bool trace;
+	enum kind kind;
+	const char *why;
 	FILE *f;
 	int rc = bf_input_peek(path, &f, head, sizeof(head), &n, &err);
 
 	if (rc)
 		return bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
-	trace = is_trace(head, n);
-	*done = trace || bf_capture_probe(head, n);
+	kind = is_trace(head, n) ? KIND_TRACE : bf_capture_probe(head, n) ? KIND_CAPTURE : KIND_TEXT;
+	*done = kind != KIND_TEXT;
 	if (*done) {
-		rc = ask_others(path, f, trace);
+		rc = ask_others(path, f, kind);
 		fclose(f);
 		return rc;
 	}
@@ -416,14 +465,20 @@ static int take_file(const struct bf_args *args, const char *path, struct answer
 		a->damage = rc ? err : a->damage;
 		return 0;
 	}
+	why = no_text(head, n);
+	if (why) {
+		fclose(f);
+		return bf_cli_error(args, BF_EXIT_USAGE, "%s: %s", path, why);
+	}
 	rc = bf_text_whole(f, path, &text, &len, &err);
 	rc = rc ? rc : bf_evidence_read(text, len, &a->list, &err);
-	*done = !rc && a->list.count == before && is_sdma_ring(text, len);
+	kind = !rc && a->list.count == before ? kind_of_silent(text, len) : KIND_TEXT;
+	*done = kind != KIND_TEXT;
 	free(text);
 	if (rc)
 		rc = bf_cli_error(args, BF_EXIT_USAGE, "%s", err.text);
 	else if (*done)
-		rc = ask_others(path, f, false);
+		rc = ask_others(path, f, kind);
 	fclose(f);
 	return rc;
 }
@@ -465,24 +520,31 @@ static int tell(const struct bf_args *args, const struct answer *a, bool others)
 	return error ? BF_EXIT_FINDINGS : BF_EXIT_GOOD;
 }
 
+/* A file that cannot be read does not silence the others; as JSON there is one document, which is the error then. */
 static int run_why(const struct bf_args *args)
 {
 	const unsigned n = bf_arg_positional_count(args);
 	struct answer a = { 0 };
-	bool done = false, any = false;
-	int code = 0;
+	bool any = false, failed = false;
+	int code = BF_EXIT_GOOD, told;
 
-	for (unsigned i = 0; !code && i < (n ? n : 1); i++) {
-		code = take_file(args, n ? bf_arg_positional(args, i) : "-", &a, &done);
-		any = any || done;
+	for (unsigned i = 0; i < (n ? n : 1) && !(failed && bf_arg_json(args)); i++) {
+		bool done = false;
+		const int one = take_file(args, n ? bf_arg_positional(args, i) : "-", &a, &done);
+
+		any = any || done || one == BF_EXIT_USAGE;
+		failed = failed || one == BF_EXIT_USAGE;
+		code = one > code ? one : code;
 	}
-	if (!code && make_groups(&a))
-		code = bf_cli_error(args, BF_EXIT_USAGE, "out of memory");
-	if (!code)
-		code = tell(args, &a, any);
+	if (failed && bf_arg_json(args)) {
+		bf_evidence_free(&a.list);
+		return BF_EXIT_USAGE;
+	}
+	told = make_groups(&a) ? bf_cli_error(args, BF_EXIT_USAGE, "out of memory") : tell(args, &a, any);
 	free(a.group);
 	bf_evidence_free(&a.list);
-	return code;
+	failed = failed || told == BF_EXIT_USAGE;
+	return failed ? BF_EXIT_USAGE : told > code ? told : code;
 }
 
 static const struct bf_opt options[] = { { .name = NULL } };
@@ -498,16 +560,19 @@ const struct bf_command bf_cmd_why = {
 	    "Likely causes are rules: `belfry rules ID` says all about one, `belfry rules 13/88` finds them by "
 	    "syndrome, status or name.\n"
 	    "\n"
-	    "Known: completions dumped by libmlx5, Linux, DPDK and UCX; errors of NCCL, UCX, SPDK, GPUNetIO, NVSHMEM, "
-	    "DeepEP, perftest, Open MPI; refused commands and queue pair events of Linux' mlx5; NVMe time-outs, "
-	    "statuses and trace events of Linux, SPDK and nvme-cli; ring time-outs of amdgpu; faults of ROCm, "
+	    "Known: completions dumped by libmlx5, libmlx4, Linux, DPDK and UCX; errors of NCCL, UCX, SPDK, GPUNetIO, "
+	    "NVSHMEM, DeepEP, perftest, Open MPI, PyTorch's watchdog; any line with fields or statuses of ibv_wc, or "
+	    "with the name of a verbs event; refused commands, events and health of Linux' mlx5; NVMe time-outs, "
+	    "statuses and trace events of Linux, SPDK and nvme-cli; ring time-outs of amdgpu; faults of ROCm, CUDA, "
 	    "NVIDIA's driver, IOMMUs and PCIe. Rows of bare words: completions, and rings of send entries, NVMe "
-	    "commands "
-	    "and SDMA packets. A trace is given to lint and explain, a capture or an SDMA ring to replay. Packets "
-	    "(pcap, pcapng): RoCE's NAKs, RNR NAKs, packets sent again or late, and CNPs.\n"
+	    "commands and SDMA packets. A trace is given to lint and explain, a capture or Linux trace to lint and "
+	    "replay, an SDMA ring to replay. "
+	    "Packets (pcap, pcapng): RoCE's NAKs, RNR NAKs, packets sent again or late, and CNPs.\n"
+	    "\n"
+	    "Quoted, coloured, wrapped, escaped as JSON or HTML, in UTF-16: texts are read as they are.\n"
 	    "\n"
 	    "Exit code 3: there is evidence of an error. 0: none that is known; CNPs are none. 2: a file cannot be "
-	    "read, or not to its end; what stands before is told.\n"
+	    "read, not to its end, or is no text (compressed logs say how); the others are told.\n"
 	    "\n"
 	    "Examples:\n"
 	    "  dmesg | belfry why\n"

@@ -153,31 +153,34 @@ static const struct entry connected = { bf_mlx5_wqe_decode, bf_mlx5_wqe_print, f
 			  datagram = { bf_mlx5_ud_wqe_decode, bf_mlx5_ud_wqe_print, true };
 
 const struct bf_decode_form bf_decode_wqe = {
-	.form = { "mlx5-wqe",
-		  "a send entry of a connected queue pair.\n\n"
-		  "  belfry decode mlx5-wqe 0000010a 10100102 00000008 00000000 00000040 00001000 00005605 1da51000" },
+	.form = { .name = "mlx5-wqe",
+		  .details = "a send entry of a connected queue pair.\n\n"
+			     "  belfry decode mlx5-wqe 0000010a 10100102 00000008 00000000 00000040 00001000 00005605 "
+			     "1da51000" },
 	.kind = BF_EVIDENCE_ENTRY,
 	.decode = decode_wqe,
 	.own = &connected,
 };
 
 const struct bf_decode_form bf_decode_dc_wqe = {
-	.form = { "mlx5-dc-wqe", "one of a DC initiator: it has an address vector, and nothing in the bytes says so." },
+	.form = { .name = "mlx5-dc-wqe",
+		  .details = "one of a DC initiator: it has an address vector, and nothing in the bytes says so." },
 	.kind = BF_EVIDENCE_ENTRY,
 	.decode = decode_wqe,
 	.own = &initiator,
 };
 
 const struct bf_decode_form bf_decode_ud_wqe = {
-	.form = { "mlx5-ud-wqe", "one of a datagram queue, which has an address vector, too." },
+	.form = { .name = "mlx5-ud-wqe", .details = "one of a datagram queue, which has an address vector, too." },
 	.kind = BF_EVIDENCE_ENTRY,
 	.decode = decode_wqe,
 	.own = &datagram,
 };
 
 const struct bf_decode_form bf_decode_cqe = {
-	.form = { "mlx5-cqe", "a completion of 64 or 128 bytes.\n\n"
-			      "  dmesg | belfry decode mlx5-cqe -" },
+	.form = { .name = "mlx5-cqe",
+		  .details = "a completion of 64 or 128 bytes.\n\n"
+			     "  dmesg | belfry decode mlx5-cqe -" },
 	.kind = BF_EVIDENCE_COMPLETION,
 	.lengths = { 64, 128 },
 	.decode = decode_cqe,

@@ -38,6 +38,7 @@ enum bf_exec_doorbells { BF_EXEC_TRAP, BF_EXEC_POLL, BF_EXEC_DIRECT };
 #define BF_EXEC_ENV_UDP_RATE "BELFRY_EXEC_UDP_RATE" /* Mb/s to each address by UDP; 0 or none: no limit */
 #define BF_EXEC_ENV_DEVICES "BELFRY_EXEC_DEVICES"   /* number of devices, mlx5_0 and up; default 1 */
 #define BF_EXEC_ENV_SYSFS "SYSFS_PATH"              /* libibverbs' own: where the generated tree lies */
+#define BF_EXEC_ENV_LINK "BELFRY_EXEC_LINK"         /* "ib": ports of InfiniBand */
 #define BF_EXEC_ENV_ABI "BELFRY_EXEC_ABI"           /* "write": every ioctl answers ENOTTY */
 #define BF_EXEC_ENV_STATS "BELFRY_EXEC_STATS"       /* 1: counters on standard error at the end */
 #define BF_EXEC_ENV_IDLE "BELFRY_EXEC_IDLE_US"      /* poll mode: how long the thread sleeps after an idle look */

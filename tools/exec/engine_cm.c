@@ -59,7 +59,8 @@ static int create(struct bf_engine *e)
 	for (uint32_t i = 0; i < e->opts.devices; i++)
 		opts.device[i] = (struct bf_rdmacm_device){ .uverbs = e->device[i].uverbs,
 							    .ipv4 = e->device[i].id.ipv4,
-							    .node_guid = e->device[i].id.node_guid };
+							    .node_guid = e->device[i].id.node_guid,
+							    .infiniband = e->opts.infiniband };
 	bf_engine_host_init(e, &opts.host);
 	return bf_rdmacm_create(e->sim, &opts, &e->cm);
 }

@@ -91,6 +91,17 @@ static int read_udp(struct bf_engine_opts *opts, char *why, size_t cap)
 	return -EINVAL;
 }
 
+static int read_link(struct bf_engine_opts *opts, char *why, size_t cap)
+{
+	const char *text = env(BF_EXEC_ENV_LINK);
+
+	opts->infiniband = text && !strcmp(text, "ib");
+	if (!text || opts->infiniband || !strcmp(text, "roce"))
+		return 0;
+	snprintf(why, cap, "%s=%s: must be roce or ib", BF_EXEC_ENV_LINK, text);
+	return -EINVAL;
+}
+
 static int read_abi(struct bf_engine_opts *opts, char *why, size_t cap)
 {
 	const char *text = env(BF_EXEC_ENV_ABI);
@@ -134,6 +145,7 @@ int bf_engine_env(struct bf_engine_opts *opts, char *why, size_t cap)
 	rc = rc ? rc : read_trace(opts, why, cap);
 	rc = rc ? rc : read_udp(opts, why, cap);
 	rc = rc ? rc : read_number(BF_EXEC_ENV_UDP_RATE, 0, BF_EXEC_UDP_MBITS_MAX, &opts->udp_mbits, why, cap);
+	rc = rc ? rc : read_link(opts, why, cap);
 	rc = rc ? rc : read_gpus(opts, why, cap);
 	opts->devices = (uint32_t)devices;
 	opts->idle_us = (uint32_t)idle_us;

@@ -22,6 +22,12 @@
 /* Glances that find a doorbell newly rung: a program that posts one request after the other polls soon. */
 #define PATIENCE 64u
 
+/* Not one that has waited: so many glances at which nothing had rung. Its next request goes at once. */
+#define QUIET 2u
+
+/* The pages whose doorbells have not rung lately are looked at so often. */
+#define WHOLE_NS 100000u
+
 /* Every so many glances the clock is read; when they took no longer than that, the program does nothing else. */
 #define SAY_EVERY 8u
 #define SAY_WITHIN_NS 4000u
@@ -30,7 +36,7 @@
 #define LOOKS_NS 2000u
 
 /* A program that has said nothing for so long does not look any more. */
-#define GOES_ON_NS 100000u
+#define GOES_ON_NS 1000000u
 
 /* A program that found answers by glances looks for that of its next ring, too, which may take as long as this. */
 #define ANSWER_NS 30000u
@@ -57,11 +63,18 @@ void bf_engine_glance_note(struct bf_engine *e, uint64_t *cell)
 	__atomic_store_n(&g->cell[g->next++ % BF_ENGINE_HOT], cell, __ATOMIC_RELAXED);
 }
 
-/* A doorbell has rung, and the thread that rings does not ring any more. */
-static bool rung(struct bf_engine *e)
+/* Left for a glance that comes later, as one does of a program that posts and then polls; but it may not. */
+static void leave(struct bf_engine_glance *g)
 {
-	struct bf_engine_glance *g = &e->glance;
-	bool any = false, fresh = false;
+	if (__atomic_load_n(&g->left, __ATOMIC_RELAXED))
+		return;
+	__atomic_store_n(&g->left, true, __ATOMIC_SEQ_CST); /* either this sees that it sleeps, or it sees this */
+}
+
+/* What has rung; `fresh`: since the last glance. */
+static bool look_at_cells(struct bf_engine_glance *g, bool *fresh)
+{
+	bool any = false;
 
 	for (uint32_t i = 0; i < BF_ENGINE_HOT; i++) {
 		const uint64_t *cell = __atomic_load_n(&g->cell[i], __ATOMIC_RELAXED);
@@ -73,12 +86,32 @@ static bool rung(struct bf_engine *e)
 		if (value == __atomic_load_n(&g->seen[i], __ATOMIC_RELAXED))
 			continue;
 		__atomic_store_n(&g->seen[i], value, __ATOMIC_RELAXED);
-		fresh = true;
+		*fresh = true;
 	}
-	if (!any || (fresh && ++g->patience < PATIENCE))
+	return any;
+}
+
+/* A doorbell has rung, and the thread that rings does not ring any more; or it is the first one after a pause. */
+static bool rung(struct bf_engine *e, bool held)
+{
+	struct bf_engine_glance *g = &e->glance;
+	bool fresh = false, later;
+
+	if (!look_at_cells(g, &fresh)) {
+		__atomic_store_n(&g->quiet, g->quiet + 1, __ATOMIC_RELAXED);
 		return false;
-	g->patience = 0;
-	return true;
+	}
+	later = fresh ? g->quiet < QUIET && ++g->patience < PATIENCE : held;
+	if (later) {
+		leave(g);
+		if (BF_UNLIKELY(__atomic_load_n(&g->relied, __ATOMIC_SEQ_CST)))
+			bf_outside_wake(e->outside);
+	} else {
+		g->patience = 0;
+	}
+	if (fresh || !held)
+		__atomic_store_n(&g->quiet, 0, __ATOMIC_RELAXED);
+	return !later;
 }
 
 /* Until `ns` senders need not wake the engine's thread, since one of the program's looks. */
@@ -94,20 +127,28 @@ void bf_engine_glance_end_promise(struct bf_engine *e)
 	bf_outside_looking(e->outside, 0);
 }
 
-/* A thread of the program does nothing else. The engine's own has to look after it before anything is promised. */
-static void say(struct bf_engine *e)
+/*
+ * A thread of the program does nothing else. The engine's own has to look after it before anything is promised. True:
+ * it is time to look at all pages.
+ */
+static bool say(struct bf_engine *e)
 {
 	struct bf_engine_glance *g = &e->glance;
 	const uint64_t now = bf_monotonic_ns();
 	const uint64_t before = __atomic_exchange_n(&g->eighth_ns, now, __ATOMIC_RELAXED);
+
 	if (now - before > SAY_WITHIN_NS)
-		return;
+		return false;
 	__atomic_store_n(&g->said_ns, now, __ATOMIC_RELAXED);
 	__atomic_store_n(&g->cpu, sched_getcpu(), __ATOMIC_RELAXED);
 	if (!__atomic_load_n(&g->guarded, __ATOMIC_RELAXED))
 		bf_outside_wake(e->outside);
 	else if (now >= __atomic_load_n(&g->distrust_ns, __ATOMIC_RELAXED))
 		promise(e, now + LOOKS_NS);
+	if (now - __atomic_load_n(&g->whole_ns, __ATOMIC_RELAXED) < WHOLE_NS)
+		return false;
+	__atomic_store_n(&g->whole_ns, now, __ATOMIC_RELAXED);
+	return e->opts.doorbells == BF_EXEC_POLL;
 }
 
 /* The clock as it was on entering. */
@@ -126,10 +167,11 @@ void bf_engine_glance_late(struct bf_engine *e)
 	struct bf_engine_glance *g = &e->glance;
 	const uint64_t now = now_ns(e);
 
-	if (!g->promised || now < __atomic_load_n(&g->said_ns, __ATOMIC_RELAXED) + LATE_NS)
+	if (!g->promised)
 		return;
-	__atomic_store_n(&g->distrust_ns, now + DISTRUST_NS, __ATOMIC_RELAXED);
-	bf_engine_glance_end_promise(e);
+	if (now >= __atomic_load_n(&g->said_ns, __ATOMIC_RELAXED) + LATE_NS)
+		__atomic_store_n(&g->distrust_ns, now + DISTRUST_NS, __ATOMIC_RELAXED);
+	bf_engine_glance_end_promise(e); /* as a glance does that finds something */
 }
 
 void bf_engine_glance_rings(struct bf_engine *e, uint64_t offset)
@@ -157,17 +199,39 @@ static void take_back(struct bf_engine *e)
 	bf_engine_glance_end_promise(e);
 }
 
-/* True: there is something to do. */
+/* True: there is something to do. Whoever is inside takes it, but rings perhaps not. */
 static bool look(struct bf_engine *e)
 {
-	const uint32_t count = __atomic_load_n(&e->glance.count, __ATOMIC_RELAXED) + 1;
+	const bool poll = e->opts.doorbells == BF_EXEC_POLL, held = __atomic_load_n(&e->lock, __ATOMIC_RELAXED);
+	bool whole = false;
 
-	if (__atomic_load_n(&e->lock, __ATOMIC_RELAXED))
-		return false; /* whoever is inside takes it */
-	__atomic_store_n(&e->glance.count, count, __ATOMIC_RELAXED);
-	if (count % SAY_EVERY == 0 && (e->opts.doorbells == BF_EXEC_POLL || bf_outside_has_sources(e->outside)))
-		say(e);
-	return bf_outside_has_news(e->outside) || (e->opts.doorbells == BF_EXEC_POLL && rung(e));
+	if (!held) {
+		const uint32_t count = __atomic_load_n(&e->glance.count, __ATOMIC_RELAXED) + 1;
+
+		__atomic_store_n(&e->glance.count, count, __ATOMIC_RELAXED);
+		if (count % SAY_EVERY == 0 && (poll || bf_outside_has_sources(e->outside)))
+			whole = say(e);
+	}
+	if (poll && rung(e, held))
+		return true;
+	return !held && (whole || bf_outside_has_news(e->outside));
+}
+
+bool bf_engine_glance_rely(struct bf_engine *e)
+{
+	struct bf_engine_glance *g = &e->glance;
+	bool left;
+
+	__atomic_store_n(&g->relied, true, __ATOMIC_SEQ_CST);
+	left = __atomic_exchange_n(&g->left, false, __ATOMIC_SEQ_CST);
+	if (left)
+		bf_engine_glance_awake(e);
+	return !left;
+}
+
+void bf_engine_glance_awake(struct bf_engine *e)
+{
+	__atomic_store_n(&e->glance.relied, false, __ATOMIC_RELAXED);
 }
 
 /* A handler that ends the program may have interrupted one that will never end. */
@@ -188,10 +252,9 @@ void bf_engine_glance(struct bf_engine *e)
 	if (BF_LIKELY(!work) || e->pid != getpid() || !bf_engine_call(e, &c))
 		return;
 	e->count.glances++;
-	uint32_t k = bf_outside_poll(e->outside, FRAMES);
-	if (k)
-		take_back(e);
 	if (e->opts.doorbells == BF_EXEC_POLL)
 		e->count.rings += bf_engine_pages_poll(e);
+	if (bf_outside_poll(e->outside, FRAMES))
+		take_back(e);
 	bf_engine_return(e, &c);
 }

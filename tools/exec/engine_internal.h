@@ -27,6 +27,7 @@
 /* What the environment asks for. Texts are the environment's own. */
 struct bf_engine_opts {
 	enum bf_exec_doorbells doorbells;
+	bool infiniband; /* the link of all ports; otherwise Ethernet */
 	bool blueflame, no_ioctl, no_patch, stats;
 	const char *faults, *network;
 	char trace[PATH_MAX]; /* empty: none */
@@ -87,6 +88,10 @@ struct bf_engine_glance {
 	bool answered;        /* a glance has taken frames since it last asked for an event */
 	bool promised;        /* senders have been told that it looks */
 	bool guarded;         /* the engine's thread looks after a program that glances */
+	uint32_t quiet;       /* glances in a row at which nothing had rung */
+	bool left;            /* poll mode: a ring was left for a later glance since the engine's thread last planned */
+	bool relied;          /* poll mode: the engine's thread sleeps for long, since glances take all rings */
+	uint64_t whole_ns;    /* poll mode: when a glance last led to a look at all pages */
 };
 
 struct bf_engine_counts {
@@ -245,6 +250,12 @@ void bf_engine_glance_rings(struct bf_engine *e, uint64_t offset);
 void bf_engine_glance_late(struct bf_engine *e);
 /* Does a program look by itself? */
 bool bf_engine_glance_goes_on(const struct bf_engine *e);
+/*
+ * Poll mode, before the engine's thread sleeps: may it sleep for long? From then until it says that it is awake, it is
+ * woken when a glance leaves a ring for later.
+ */
+bool bf_engine_glance_rely(struct bf_engine *e);
+void bf_engine_glance_awake(struct bf_engine *e);
 /* Senders are to wake the engine's thread again. Without the lock, too. */
 void bf_engine_glance_end_promise(struct bf_engine *e);
 /* The engine has been declared dead: until nobody looks at it any more. */

@@ -226,13 +226,19 @@ void bf_engine_pages_forget(struct bf_engine *e, const struct bf_uverbs_file *fi
 uint32_t bf_engine_pages_poll(struct bf_engine *e)
 {
 	uint32_t rung = 0;
+	bool armed = false;
 
 	for (uint32_t i = 0; i < e->npages; i++) {
 		struct bf_region *r = e->pages[i].region;
+		uint64_t *arm = (uint64_t *)(void *)(r->bytes + BF_MLX5_UAR_CQ_ARM);
 
 		for (uint32_t at = BF_MLX5_UAR_BF; at < BF_PAGE; at += BF_MLX5_BF_BUF)
 			bf_engine_glance_note(e, (uint64_t *)(void *)(r->bytes + at));
+		bf_engine_glance_note(e, arm);
+		armed |= __atomic_load_n(arm, __ATOMIC_RELAXED) != 0;
 		rung += bf_mlx5_poll_uar(r) != 0;
 	}
+	if (rung)
+		bf_engine_glance_rings(e, armed ? BF_MLX5_UAR_CQ_ARM : BF_MLX5_UAR_BF);
 	return rung;
 }

@@ -15,6 +15,7 @@
 
 #include "models/hopper/profile.h"
 #include "sim/grow.h"
+#include "sim/stats.h"
 #include "tools/exec/engine_internal.h"
 
 /* A piece of work: simulated time that doubles as long as it costs no more of the real time than this. */
@@ -57,9 +58,31 @@ static void print(void *arg, const char *text, size_t len)
 	p->printed_len += len;
 }
 
+static int attach_stats(struct bf_engine *e, uint32_t index)
+{
+	struct bf_ptx_device *d = e->ptx->device[index];
+	const struct bf_ptx_counts *c = bf_ptx_device_counts(d);
+	const struct {
+		const char *name;
+		const uint64_t *field;
+	} all[] = { { "grids", &c->grids },
+		    { "blocks", &c->blocks },
+		    { "warps", &c->warps },
+		    { "lane_instructions", &c->instructions } };
+	char name[40];
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < BF_ARRAY_LEN(all); i++) {
+		snprintf(name, sizeof(name), "gpu%u.%s", (unsigned)index, all[i].name);
+		rc = bf_stats_attach(e->sim, d, name, "", all[i].field);
+	}
+	return rc;
+}
+
 static int open_device(struct bf_engine *e, uint32_t index)
 {
 	char name[16];
+	int rc;
 	const struct bf_ptx_device_opts opts = { .name = e->opts.gpus > 1 ? name : NULL,
 						 .space = &e->ptx->space,
 						 .ordering = e->opts.ordering,
@@ -68,7 +91,8 @@ static int open_device(struct bf_engine *e, uint32_t index)
 						 .print_arg = e->ptx };
 
 	snprintf(name, sizeof(name), "gpu%u.", (unsigned)index);
-	return bf_ptx_device_create(e->sim, &opts, &e->ptx->device[index]);
+	rc = bf_ptx_device_create(e->sim, &opts, &e->ptx->device[index]);
+	return rc ? rc : attach_stats(e, index);
 }
 
 static int open_gpus(struct bf_engine *e)
@@ -105,8 +129,11 @@ void bf_engine_ptx_close(struct bf_engine *e)
 {
 	if (!e->ptx)
 		return;
-	for (uint32_t i = 0; i < BF_EXEC_GPUS_MAX; i++)
+	for (uint32_t i = 0; i < BF_EXEC_GPUS_MAX; i++) {
+		if (e->ptx->device[i])
+			bf_stats_detach(e->sim, e->ptx->device[i]);
 		bf_ptx_device_destroy(e->ptx->device[i]);
+	}
 	bf_space_fini(&e->ptx->space);
 	free(e->ptx->printed);
 	free(e->ptx);

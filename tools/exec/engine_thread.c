@@ -19,17 +19,26 @@
 
 #define FRAMES_A_TURN 256u
 
-/* Looks without work before it sleeps, in poll mode and while frames come in streams: so many at once. */
+/*
+ * Looks without work before it sleeps, in poll mode and while frames come in streams: so many at once, or so many times
+ * one behind the other while the program posts nothing, which otherwise may wait for the processor that looks take.
+ */
 #define LOOKS 64u
 #define STREAM 8u
+#define ROW 16u
+#define BEHIND_PS (20 * BF_US)
 
 /*
  * How long it leaves a program alone that looks by itself, and how long it sleeps once after that has ended: a sender
- * may just have seen that the program looks. In poll mode nobody else may see a ring; otherwise this is for a program
- * that stops to look just when something comes. A time-out beyond the next tick of the processor's costs nothing when a
- * sleep begins and ends, a shorter one sets the processor's timer twice (in a virtual machine 6 us each).
+ * may just have seen that the program looks. This is for a program that stops to look just when something comes. A
+ * time-out beyond the next tick of the processor's costs nothing when a sleep begins and ends, a shorter one sets the
+ * processor's timer twice (in a virtual machine 6 us each).
+ *
+ * In poll mode nobody else may see a ring. The short time is for programs that leave rings for later, and for some time
+ * after rings were found that no glance saw, such as those of another thread's own queues.
  */
 #define POLL_GUARD_PS (100 * BF_US)
+#define UNSEEN_PS (50 * BF_MS)
 #define GUARD_PS (5 * BF_MS)
 #define LAST_GUARD_PS (5 * BF_MS)
 
@@ -42,20 +51,46 @@
 /* The shortest that there is. */
 #define SLICE_NS 100000u
 
-static void wait_on(uint32_t *word, uint32_t value, uint64_t ps)
+/* True: nobody has woken it. */
+static bool wait_on(uint32_t *word, uint32_t value, uint64_t ps)
 {
 	const struct timespec t = { .tv_sec = (time_t)(ps / BF_S), .tv_nsec = (long)(ps % BF_S / BF_NS) };
 
-	syscall(SYS_futex, word, FUTEX_WAIT, value, ps == BF_NEVER ? NULL : &t, NULL, 0);
+	return syscall(SYS_futex, word, FUTEX_WAIT, value, ps == BF_NEVER ? NULL : &t, NULL, 0) && errno == ETIMEDOUT;
 }
 
 /* What it has seen since it last slept. */
 struct idle {
 	uint32_t looks;
-	int cpu;           /* that it keeps away from; -1: none */
-	uint64_t moved_ps; /* since then */
-	bool stream;       /* many frames came at once the last time that any came */
+	int cpu;            /* that it keeps away from; -1: none */
+	uint64_t moved_ps;  /* since then */
+	bool stream;        /* many frames came at once the last time that any came */
+	uint32_t row;       /* turns with frames, one behind the other */
+	uint64_t frames_ps; /* the last of them */
+	uint64_t posted;    /* what the program had rung by then */
+	bool alone;         /* it has slept to the end */
+	uint64_t unseen_ps; /* until then somebody may ring whom no glance sees */
 };
+
+static void note_frames(const struct bf_engine *e, struct idle *idle, uint32_t frames)
+{
+	const uint64_t posted = e->count.stores + e->count.rings;
+	const bool behind = e->sim->now_ps < idle->frames_ps + BEHIND_PS && posted == idle->posted;
+
+	idle->row = behind ? idle->row + 1 : 0;
+	idle->stream = frames >= STREAM || idle->row >= ROW;
+	idle->frames_ps = e->sim->now_ps;
+	idle->posted = posted;
+}
+
+/* Poll mode: unless glances take the rings. A thread of the program that posts when something has come does it best. */
+static bool looks_at_pages(const struct bf_engine *e, const struct idle *idle)
+{
+	if (e->opts.doorbells != BF_EXEC_POLL)
+		return false;
+	return !e->glance.guarded || idle->alone || e->sim->now_ps < idle->unseen_ps ||
+	       __atomic_load_n(&e->glance.left, __ATOMIC_RELAXED);
+}
 
 /* One turn, under the lock; true when there was work. */
 static bool turn(struct bf_engine *e, struct idle *idle)
@@ -63,16 +98,19 @@ static bool turn(struct bf_engine *e, struct idle *idle)
 	uint32_t work = bf_outside_poll(e->outside, FRAMES_A_TURN);
 
 	if (work) {
-		idle->stream = work >= STREAM;
+		note_frames(e, idle, work);
 		bf_engine_glance_late(e);
 	}
 	e->count.turns++;
-	if (e->opts.doorbells == BF_EXEC_POLL) {
+	if (looks_at_pages(e, idle)) {
 		const uint32_t rung = bf_engine_pages_poll(e);
 
 		e->count.rings += rung;
+		if (rung && !work && idle->alone)
+			idle->unseen_ps = e->sim->now_ps + UNSEEN_PS;
 		work += rung;
 	}
+	idle->alone = false;
 	return work != 0;
 }
 
@@ -84,13 +122,15 @@ static void give_way(const struct bf_engine *e)
 }
 
 /* The latest time at which to look after the program, as long as it looks by itself; else BF_NEVER. */
-static uint64_t guard(struct bf_engine *e)
+static uint64_t guard(struct bf_engine *e, const struct idle *idle)
 {
 	const bool before = e->glance.guarded, now = bf_engine_glance_goes_on(e);
 
 	__atomic_store_n(&e->glance.guarded, now, __ATOMIC_RELAXED);
+	if (now && e->opts.doorbells == BF_EXEC_POLL && (e->sim->now_ps < idle->unseen_ps || !bf_engine_glance_rely(e)))
+		return e->sim->now_ps + POLL_GUARD_PS;
 	if (now)
-		return e->sim->now_ps + (e->opts.doorbells == BF_EXEC_POLL ? POLL_GUARD_PS : GUARD_PS);
+		return e->sim->now_ps + GUARD_PS;
 	if (!before)
 		return BF_NEVER;
 	bf_engine_glance_end_promise(e);
@@ -113,10 +153,10 @@ static uint64_t plan(struct bf_engine *e, bool work, struct idle *idle, uint32_t
 
 	idle->looks = work ? 0 : idle->looks + 1;
 	e->thread_due_ps = 0; /* nobody needs to wake it */
-	if (work || (idle->looks < LOOKS && may_look(e, idle)))
+	if (work || (idle->looks < (idle->row >= ROW ? 4 * LOOKS : LOOKS) && may_look(e, idle)))
 		return 0;
 	idle->looks = 0;
-	latest = guard(e);
+	latest = guard(e, idle);
 	due = e->glance.guarded ? bf_engine_next_due(e) : bf_engine_next_look(e);
 	due = latest < due ? latest : due;
 	if (bf_engine_driven(e) && due < e->sim->now_ps + DRIVEN_PS)
@@ -191,9 +231,10 @@ static void *run(void *arg)
 			give_way(e);
 			continue;
 		}
-		wait_on(word, value, sleep_ps);
+		idle.alone = wait_on(word, value, sleep_ps) && e->glance.relied;
 		if (!bf_engine_lock(e))
 			return NULL;
+		bf_engine_glance_awake(e);
 		e->thread_due_ps = 0;
 		bf_outside_awake(e->outside);
 		bf_engine_unlock(e);

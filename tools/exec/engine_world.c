@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <link.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -103,6 +104,7 @@ static int open_device(struct bf_engine *e, uint32_t index)
 		.space = &e->bars,
 		.ioas = &e->ioas,
 		.epoch_ns = e->epoch_ns,
+		.infiniband = e->opts.infiniband,
 		.blueflame = e->opts.blueflame,
 		.no_ioctl = e->opts.no_ioctl,
 	};
@@ -112,6 +114,7 @@ static int open_device(struct bf_engine *e, uint32_t index)
 		.space = &e->bars,
 		.ioas = &e->ioas,
 		.fabric = e->fabric,
+		.infiniband = e->opts.infiniband,
 		.uar_pages = 4096,
 		.paging = true,
 		.irq = on_irq,
@@ -119,6 +122,7 @@ static int open_device(struct bf_engine *e, uint32_t index)
 		.first_qpn = bf_outside_slot(e->outside) * BF_OUTSIDE_QPNS + index * share + QPN_RESERVE,
 		.qpns = share - QPN_RESERVE,
 	};
+	char interface[BF_EXEC_INTERFACE_ROOM];
 	int rc;
 
 	d->memic = mmap(NULL, BF_EXEC_MEMIC, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -128,6 +132,8 @@ static int open_device(struct bf_engine *e, uint32_t index)
 	nic.memic = BF_EXEC_MEMIC;
 	nic.memic_bytes = d->memic;
 	bf_exec_identity(&d->id, index, e->opts.udp_ipv4);
+	bf_exec_interface(e->opts.udp_ipv4, interface);
+	uverbs.interface_index = if_nametoindex(interface);
 	uverbs.name = d->id.name;
 	uverbs.ipv4 = nic.ipv4[0] = d->id.ipv4;
 	uverbs.node_guid = d->id.node_guid;

@@ -2,13 +2,16 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/compiler.h"
 
-#define DEFAULT_IPV4 0xc6336401u /* 198.51.100.1, of a block that is never routed (RFC 5737) */
+#define DEFAULT_IPV4                                                                                                   \
+	INADDR_LOOPBACK /* what every machine routes over lo, the interface shown (put_interface() in tree.c) */
 
 void bf_exec_identity(struct bf_exec_identity *id, uint32_t index, uint32_t udp_ipv4)
 {
@@ -26,6 +29,24 @@ void bf_exec_identity(struct bf_exec_identity *id, uint32_t index, uint32_t udp_
 	for (unsigned i = 3; i < 6; i++)
 		eui = eui << 8 | id->mac[i];
 	id->node_guid = eui ^ 1ull << 57; /* modified EUI-64 turns the "local" bit, RFC 4291 appendix A */
+}
+
+void bf_exec_interface(uint32_t udp_ipv4, char name[BF_EXEC_INTERFACE_ROOM])
+{
+	struct ifaddrs *all = NULL;
+
+	BF_STATIC_ASSERT(BF_EXEC_INTERFACE_ROOM == IF_NAMESIZE, "room for a name");
+	snprintf(name, IF_NAMESIZE, "lo");
+	if (udp_ipv4)
+		getifaddrs(&all);
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)i->ifa_addr;
+
+		if (in && in->sin_family == AF_INET && ntohl(in->sin_addr.s_addr) == udp_ipv4)
+			snprintf(name, IF_NAMESIZE, "%s", i->ifa_name);
+	}
+	if (all)
+		freeifaddrs(all);
 }
 
 int bf_exec_parse_udp(const char *text, uint32_t *ipv4, uint16_t *port)

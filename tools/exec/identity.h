@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define BF_EXEC_DEVICES_MAX 8u
+#define BF_EXEC_INTERFACE_ROOM 16u /* IF_NAMESIZE */
 #define BF_EXEC_UDP_MBITS_MAX 1000000u
 
 struct bf_exec_identity {
@@ -20,6 +21,9 @@ struct bf_exec_identity {
 
 /* Device `index`. `udp_ipv4`: the address that --udp gives (host order), 0 without; devices count up from it. */
 void bf_exec_identity(struct bf_exec_identity *id, uint32_t index, uint32_t udp_ipv4);
+
+/* The interface whose addresses are a port's: the loopback's, or the one that has the address of --udp. */
+void bf_exec_interface(uint32_t udp_ipv4, char name[BF_EXEC_INTERFACE_ROOM]);
 
 /* "ADDRESS[:PORT]" of --udp; `*port` is 0 without one. Returns 0 or -EINVAL. */
 int bf_exec_parse_udp(const char *text, uint32_t *ipv4, uint16_t *port);

@@ -51,6 +51,14 @@ static bool is_gpu(const char *path, const char *below)
 	return folder.gpu[0] && begins(path, below, NULL) && begins(path + strlen(below), folder.gpu, NULL);
 }
 
+/* The folder of all functions; those of the machine's own are links in ours. */
+static bool is_bus(const char *path)
+{
+	static const char bus[] = "/sys/bus/pci/devices";
+
+	return begins(path, bus, NULL) && strspn(path + sizeof(bus) - 1, "/") == strlen(path + sizeof(bus) - 1);
+}
+
 /* strchr() finds the end of a text as well: each of these may also be the last word of a path. */
 static bool is_ours(const char *path)
 {
@@ -60,7 +68,7 @@ static bool is_ours(const char *path)
 	       (begins(path, "/sys/class/infiniband", "/_") || begins(path, "/sys/class/misc/rdma_cm", "/") ||
 		begins(path, BF_EXEC_PCI_ROOT, NULL) || begins(path, BF_EXEC_PCI_DEVICES, NULL) ||
 		begins(path, BF_EXEC_PCI_BUSES BF_EXEC_PCI_DOMAIN ":", NULL) || is_gpu(path, BF_EXEC_PCI_BUSES) ||
-		is_gpu(path, "/sys/bus/pci/devices/"));
+		is_gpu(path, "/sys/bus/pci/devices/") || is_bus(path));
 }
 
 /* Not inlined: callers are declared to get no NULL, and programs pass it all the same. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/grow.h"
 #include "tools/exec/identity.h"
 
 #define PROCESSES_MAX 65536u
@@ -105,15 +106,15 @@ static int trace_of(const struct bf_exec_traces *t, uint32_t pid, char path[PATH
 
 static int add_process(struct bf_exec_traces *t, uint32_t pid)
 {
-	struct bf_exec_process *grown = realloc(t->processes, (t->nprocesses + 1u) * sizeof(*grown));
+	struct bf_exec_process *process;
 	char path[PATH_MAX];
 
-	if (!grown)
+	if (BF_GROW(t->processes, t->processes_cap, t->nprocesses + 1))
 		return -ENOMEM;
-	t->processes = grown;
-	grown[t->nprocesses] = (struct bf_exec_process){ .pid = pid };
+	process = &t->processes[t->nprocesses];
+	*process = (struct bf_exec_process){ .pid = pid };
 	if (t->pattern[0] && trace_of(t, pid, path) == 0 && access(path, F_OK) == 0) {
-		grown[t->nprocesses].trace = strdup(path);
+		process->trace = strdup(path);
 		t->ntraces++;
 	}
 	t->nprocesses++;

@@ -23,7 +23,7 @@ struct bf_exec_traces {
 	char pattern[PATH_MAX];            /* what processes are told, with "%p"; empty: no traces */
 	char wanted[PATH_MAX];             /* the name for one alone; or empty */
 	struct bf_exec_process *processes; /* by process id */
-	uint32_t nprocesses, ntraces;
+	uint32_t nprocesses, processes_cap, ntraces;
 	bool looked; /* some process asked for RDMA devices */
 };
 

@@ -4,10 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <ifaddrs.h>
 #include <limits.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +21,7 @@
 /* A ConnectX behind a root port of its own, one function a device: /sys/devices/.../NAME and what leads there. */
 #define ROOT "sys/devices/pci" BF_EXEC_PCI_DOMAIN ":80"
 #define PORT BF_EXEC_PCI_DOMAIN ":80:01.0"
+#define PCI_RESOURCES 6u
 #define FUNCTION BF_EXEC_PCI_DOMAIN ":81:00.%u"
 
 struct writer {
@@ -63,10 +61,8 @@ static void join(struct writer *t, char path[PATH_MAX], const char *below)
 		make_folders(t, path);
 }
 
-/* As files of sysfs: one line, with its end. */
-static void put_file(struct writer *t, const char *below, const char *text)
+static void put_bytes(struct writer *t, const char *below, const void *bytes, size_t len, bool line)
 {
-	const size_t len = strlen(text);
 	char path[PATH_MAX];
 	FILE *f;
 
@@ -74,10 +70,18 @@ static void put_file(struct writer *t, const char *below, const char *text)
 	if (t->rc)
 		return;
 	f = fopen(path, "we");
-	if (!f || fputs(text, f) < 0 || (len && text[len - 1] != '\n' && putc('\n', f) < 0))
+	if (!f || fwrite(bytes, 1, len, f) != len || (line && putc('\n', f) < 0))
 		failed(t, path);
 	if (f && fclose(f))
 		failed(t, path);
+}
+
+/* As files of sysfs: one line, with its end. */
+static void put_file(struct writer *t, const char *below, const char *text)
+{
+	const size_t len = strlen(text);
+
+	put_bytes(t, below, text, len, len && text[len - 1] != '\n');
 }
 
 static void put_link(struct writer *t, const char *below, const char *to)
@@ -145,6 +149,61 @@ static void put_place(struct writer *t, const char *function)
 	put_link(t, below, to);
 }
 
+/* The configuration space, as far as it says what the function is (PCI Local Bus 3.0, figure 6-1). */
+static void put_config(struct writer *t, const char *function, uint16_t vendor, uint16_t device, uint32_t class)
+{
+	uint8_t config[256] = { (uint8_t)vendor, (uint8_t)(vendor >> 8), (uint8_t)device, (uint8_t)(device >> 8) };
+	char below[PATH_MAX];
+
+	config[9] = (uint8_t) class;
+	config[10] = (uint8_t)(class >> 8);
+	config[11] = (uint8_t)(class >> 16);
+	config[44] = config[0]; /* the subsystem's */
+	config[45] = config[1];
+	snprintf(below, sizeof(below), ROOT "/" PORT "/%s/config", function);
+	put_bytes(t, below, config, sizeof(config), false);
+}
+
+/* What those read who look for the function on its bus, as DPDK does: its driver, and BARs that nobody maps. */
+static void put_bus_files(struct writer *t, const char *function)
+{
+	char below[PATH_MAX], text[512];
+	int len = 0;
+
+	snprintf(text, sizeof(text), "DRIVER=mlx5_core\nPCI_CLASS=20000\nPCI_ID=15B3:1021\nPCI_SLOT_NAME=%s", function);
+	snprintf(below, sizeof(below), ROOT "/" PORT "/%s/uevent", function);
+	put_file(t, below, text);
+	for (uint32_t i = 0; i < PCI_RESOURCES; i++)
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "0x%016x 0x%016x 0x%016x\n", 0u, 0u, 0u);
+	snprintf(below, sizeof(below), ROOT "/" PORT "/%s/resource", function);
+	put_file(t, below, text);
+	snprintf(below, sizeof(below), ROOT "/" PORT "/%s/driver", function);
+	put_link(t, below, "../../../../bus/pci/drivers/mlx5_core");
+	snprintf(below, sizeof(below), "sys/bus/pci/drivers/mlx5_core/%s", function);
+	snprintf(text, sizeof(text), "../../../../devices/pci" BF_EXEC_PCI_DOMAIN ":80/" PORT "/%s", function);
+	put_link(t, below, text);
+}
+
+/* The machine's own functions stand on the bus beside ours. */
+static void put_other_functions(struct writer *t)
+{
+	DIR *bus = opendir("/sys/bus/pci/devices");
+	struct dirent *d;
+
+	while (bus && (d = readdir(bus))) {
+		char at[PATH_MAX], place[PATH_MAX], below[PATH_MAX];
+
+		if (d->d_name[0] == '.' ||
+		    snprintf(at, sizeof(at), "/sys/bus/pci/devices/%s", d->d_name) >= (int)sizeof(at) ||
+		    !realpath(at, place) ||
+		    snprintf(below, sizeof(below), "sys/bus/pci/devices/%s", d->d_name) >= (int)sizeof(below))
+			continue;
+		put_link(t, below, place);
+	}
+	if (bus)
+		closedir(bus);
+}
+
 static void put_function(struct writer *t)
 {
 	char function[32], below[PATH_MAX];
@@ -152,6 +211,8 @@ static void put_function(struct writer *t)
 	snprintf(function, sizeof(function), FUNCTION, t->index);
 	snprintf(below, sizeof(below), ROOT "/" PORT "/%s/class", function);
 	put_file(t, below, "0x020000");
+	put_config(t, function, 0x15b3, 0x1021, 0x020000);
+	put_bus_files(t, function);
 	put_place(t, function);
 }
 
@@ -170,25 +231,14 @@ static void put_gpu(struct writer *t)
 		snprintf(below, sizeof(below), ROOT "/" PORT "/%s/%s", function, files[i][0]);
 		put_file(t, below, files[i][1]);
 	}
+	put_config(t, function, 0x10de, 0x1de5, 0x030200);
 	put_place(t, function);
 }
 
-/* The interface whose addresses are the port's: the loopback's, or the one that has the address of --udp. */
-static void put_interface(struct writer *t, uint32_t udp_ipv4)
+static void put_interface(struct writer *t, const char *name)
 {
-	char below[PATH_MAX], to[IF_NAMESIZE + 32], name[IF_NAMESIZE] = "lo";
-	struct ifaddrs *all = NULL;
+	char below[PATH_MAX], to[BF_EXEC_INTERFACE_ROOM + 32];
 
-	if (udp_ipv4)
-		getifaddrs(&all);
-	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
-		const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)i->ifa_addr;
-
-		if (in && in->sin_family == AF_INET && ntohl(in->sin_addr.s_addr) == udp_ipv4)
-			snprintf(name, sizeof(name), "%s", i->ifa_name);
-	}
-	if (all)
-		freeifaddrs(all);
 	snprintf(below, sizeof(below), ROOT "/" PORT "/" FUNCTION "/net/%s", t->index, name);
 	snprintf(to, sizeof(to), "/sys/class/net/%s", name);
 	put_link(t, below, to);
@@ -208,21 +258,24 @@ static void put_class(struct writer *t, const char *class, const char *name)
 	put_link(t, below, to);
 }
 
-static void put_device(struct writer *t, uint32_t udp_ipv4)
+static void put_device(struct writer *t, const struct bf_exec_tree_opts *tree)
 {
 	struct bf_exec_identity id;
 	struct bf_uverbs_opts opts = { 0 };
-	char below[PATH_MAX], file[32];
+	char below[PATH_MAX], file[32], interface[BF_EXEC_INTERFACE_ROOM];
 
-	bf_exec_identity(&id, t->index, udp_ipv4);
+	bf_exec_interface(tree->udp_ipv4, interface);
+	bf_exec_identity(&id, t->index, tree->udp_ipv4);
 	opts.provider = &bf_mlx5_ib;
 	opts.name = id.name;
+	opts.interface = interface;
+	opts.infiniband = tree->infiniband;
 	opts.ipv4 = id.ipv4;
 	opts.node_guid = id.node_guid;
 	memcpy(opts.mac, id.mac, sizeof(opts.mac));
 	bf_uverbs_sysfs(&opts, t->index, put_class_file, t);
 	put_function(t);
-	put_interface(t, udp_ipv4);
+	put_interface(t, interface);
 	snprintf(file, sizeof(file), "uverbs%u", t->index);
 	put_class(t, "infiniband", id.name);
 	put_class(t, "infiniband_verbs", file);
@@ -334,7 +387,7 @@ static int start_keeper(struct bf_exec_tree *t)
 	return 0;
 }
 
-int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t gpus, uint32_t udp_ipv4, struct bf_error *err)
+int bf_exec_tree_make(struct bf_exec_tree *t, const struct bf_exec_tree_opts *opts, struct bf_error *err)
 {
 	struct writer w = { .dir = t->dir, .err = err };
 	char seen[PATH_MAX];
@@ -356,11 +409,12 @@ int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t gpus, u
 		rc = -errno;
 	if (rc)
 		return bf_fail(err, rc, "%s: %s", t->dir, strerror(-rc));
-	for (w.index = 0; !w.rc && w.index < devices; w.index++)
-		put_device(&w, udp_ipv4);
-	for (w.index = 0; !w.rc && w.index < gpus; w.index++)
+	for (w.index = 0; !w.rc && w.index < opts->devices; w.index++)
+		put_device(&w, opts);
+	for (w.index = 0; !w.rc && w.index < opts->gpus; w.index++)
 		put_gpu(&w);
 	put_manager(&w);
+	put_other_functions(&w);
 	return w.rc;
 }
 

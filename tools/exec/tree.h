@@ -6,6 +6,7 @@
 #define BELFRY_TOOLS_EXEC_TREE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -33,12 +34,18 @@ struct bf_exec_tree {
 	pid_t keeper;           /* the process that does, and removes the folder then */
 };
 
+struct bf_exec_tree_opts {
+	uint32_t devices, gpus; /* tools/exec/identity.h */
+	uint32_t udp_ipv4;      /* of --udp, host order; 0: without */
+	bool infiniband;        /* the link of the ports */
+};
+
 /*
- * Makes the folder, with `devices` devices and `gpus` GPUs (tools/exec/identity.h), in TMPDIR or /tmp, and removes
+ * Makes the folder in TMPDIR or /tmp, and removes
  * those that commands left which were killed. A process of its own waits for this one's end, however that comes, and
  * removes the folder then. 0 or a negative errno with `err` set; to be removed in either case.
  */
-int bf_exec_tree_make(struct bf_exec_tree *t, uint32_t devices, uint32_t gpus, uint32_t udp_ipv4, struct bf_error *err);
+int bf_exec_tree_make(struct bf_exec_tree *t, const struct bf_exec_tree_opts *opts, struct bf_error *err);
 
 /* Removes the folder and all in it, as far as it can. */
 void bf_exec_tree_remove(struct bf_exec_tree *t);

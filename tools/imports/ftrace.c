@@ -28,7 +28,8 @@ static int import_ftrace(const struct bf_args *args, const char *path, const cha
 
 extern const struct bf_import_form bf_import_ftrace;
 const struct bf_import_form bf_import_ftrace = {
-	.form = { "ftrace", "what Linux prints for the tracepoints of its nvme and nvmet drivers (old and new forms, "
-			    "trace-cmd's too), or what blkparse prints." },
+	.form = { .name = "ftrace",
+		  .details = "what Linux prints for the tracepoints of its nvme and nvmet drivers (old and new forms, "
+			     "trace-cmd's too), or what blkparse prints." },
 	.import = import_ftrace,
 };

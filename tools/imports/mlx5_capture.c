@@ -22,8 +22,10 @@ static int import_capture(const struct bf_args *args, const char *path, const ch
 
 extern const struct bf_import_form bf_import_mlx5_capture;
 const struct bf_import_form bf_import_mlx5_capture = {
-	.form = { "mlx5-capture",
-		  "JSON Lines with one event a line: registered keys, queue pairs, doorbells, entries and "
-		  "completions as raw bytes." },
+	.form = { .name = BF_CAPTURE_FORM,
+		  .details = "JSON Lines with one event a line: registered keys, queue pairs, doorbells, entries and "
+			     "completions as raw bytes.",
+		  .example = "  belfry import mlx5-capture traces/samples/mix_1.client.jsonl -o mix.bft\n"
+			     "  belfry dump mix.bft" },
 	.import = import_capture,
 };

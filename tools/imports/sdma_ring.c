@@ -33,6 +33,7 @@ static int import_ring(const struct bf_args *args, const char *path, const char 
 
 extern const struct bf_import_form bf_import_sdma_ring;
 const struct bf_import_form bf_import_sdma_ring = {
-	.form = { "sdma-ring", "a dump of a copy engine's ring: as umr prints it, or dwords in hexadecimal." },
+	.form = { .name = "sdma-ring",
+		  .details = "a dump of a copy engine's ring: as umr prints it, or dwords in hexadecimal." },
 	.import = import_ring,
 };

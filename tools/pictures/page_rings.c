@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "tools/pictures/page_internal.h"
 #include "traces/container/number_map_internal.h"
 #include "traces/device.h"
@@ -27,7 +28,7 @@ struct rings {
 	struct bf_trace *trace;
 	struct bf_number_map by_actor;
 	struct ring **ring;
-	uint32_t nrings;
+	uint32_t nrings, ring_cap;
 };
 
 /* Whether the record is what a row's print() needs, or what it prints. */
@@ -46,15 +47,12 @@ static struct ring *ring_of(struct rings *r, uint32_t actor)
 {
 	const uint64_t key[3] = { actor, 0, 0 };
 	uint64_t at = bf_number_get(&r->by_actor, key);
-	struct ring *ring, **more;
+	struct ring *ring;
 
 	if (at)
 		return r->ring[at - 1];
 	ring = calloc(1, sizeof(*ring));
-	more = ring ? realloc(r->ring, (r->nrings + 1) * sizeof(struct ring *)) : NULL;
-	if (more)
-		r->ring = more;
-	if (!more || bf_number_put(&r->by_actor, key, r->nrings + 1)) {
+	if (!ring || BF_GROW(r->ring, r->ring_cap, r->nrings + 1) || bf_number_put(&r->by_actor, key, r->nrings + 1)) {
 		free(ring);
 		return NULL;
 	}

@@ -25,7 +25,7 @@ struct timeline {
 	struct bf_number_map by_name; /* hash and length of a name: its number plus 1 */
 	char **names;
 	struct row *rows;
-	size_t nnames, nrows, cap_rows;
+	size_t nnames, names_cap, nrows, cap_rows;
 	uint64_t end_ps;
 };
 
@@ -54,11 +54,7 @@ static int name_of(struct timeline *t, const char *name, int64_t *number)
 	uint64_t at = bf_number_get(&t->by_name, key);
 
 	if (!at) {
-		char **more = realloc(t->names, (t->nnames + 1) * sizeof(*more));
-
-		if (more)
-			t->names = more;
-		if (!more || !(t->names[t->nnames] = strdup(name)))
+		if (BF_GROW(t->names, t->names_cap, t->nnames + 1) || !(t->names[t->nnames] = strdup(name)))
 			return no_memory(t);
 		at = ++t->nnames;
 		if (bf_number_put(&t->by_name, key, at))

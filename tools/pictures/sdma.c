@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "traces/records/sdma_driver.h"
 #include "tools/cli/input.h"
 
@@ -23,24 +24,18 @@
 
 static int add(struct bf_picture *p, const struct bf_picture_surface *s, const uint8_t *bytes, size_t len)
 {
-	struct bf_picture_surface *all = p->surfaces;
 	const uint64_t cells = (uint64_t)s->pitch * s->rows;
 
 	if (!cells || cells > CELLS_MAX || len < cells || s->x > s->pitch || s->width > s->pitch - s->x ||
 	    s->y > s->rows || s->height > s->rows - s->y || !s->element)
 		return 0; /* a record that somebody else made */
-	if (p->n == p->cap) {
-		all = realloc(all, (p->cap * 2 + 4) * sizeof(*all));
-		if (!all)
-			return -ENOMEM;
-		p->surfaces = all;
-		p->cap = p->cap * 2 + 4;
-	}
-	all[p->n] = *s;
-	all[p->n].bytes = malloc(cells);
-	if (!all[p->n].bytes)
+	if (BF_GROW(p->surfaces, p->cap, p->n + 1))
 		return -ENOMEM;
-	memcpy(all[p->n++].bytes, bytes, cells);
+	p->surfaces[p->n] = *s;
+	p->surfaces[p->n].bytes = malloc(cells);
+	if (!p->surfaces[p->n].bytes)
+		return -ENOMEM;
+	memcpy(p->surfaces[p->n++].bytes, bytes, cells);
 	return 0;
 }
 

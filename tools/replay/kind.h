@@ -20,6 +20,11 @@ struct bf_replay_kind {
 	 * NULL: it says no more than the capture.
 	 */
 	int (*again)(const struct bf_input *in, struct bf_sink *sink, struct bf_error *err);
+	/* An option with which the file is taken otherwise, and by what; both may be NULL. */
+	const char *option;
+	int (*by_option)(const struct bf_args *args, const char *path, FILE *f);
+	/* The names that --profile may have; may be NULL. */
+	const char *(*profiles)(const void *own, uint32_t i);
 };
 
 /* NULL past the last. */
@@ -27,6 +32,9 @@ const struct bf_replay_kind *bf_replay_kind_at(unsigned i);
 
 /* The kind of what follows in `f`, whose first `len` bytes are `head`; the first of all if it is none. Rewinds. */
 const struct bf_replay_kind *bf_replay_kind_of(const char *path, FILE *f, const char *head, size_t len);
+
+/* profiles() of the first kind that has it, for shells that complete. */
+const char *bf_replay_profile(const void *own, uint32_t i);
 
 /* again() of whichever kind it is. */
 int bf_replay_again(const struct bf_input *in, struct bf_sink *sink, struct bf_error *err);

@@ -1,10 +1,11 @@
-/* What `belfry replay` takes: a line each. */
+/* What `belfry replay` takes, and what `belfry diff` compares of queues: a line each. */
 #include "tools/replay/kind.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "tools/cli/input.h"
+#include "tools/replay/compare.h"
 #include "traces/container/trace.h"
 
 extern const struct bf_replay_kind bf_replay_mlx5, bf_replay_nvme, bf_replay_sdma;
@@ -14,6 +15,23 @@ static const struct bf_replay_kind *const kinds[] = { &bf_replay_mlx5, &bf_repla
 const struct bf_replay_kind *bf_replay_kind_at(unsigned i)
 {
 	return i < BF_ARRAY_LEN(kinds) ? kinds[i] : NULL;
+}
+
+extern const struct bf_compare_form bf_compare_mlx5_queues, bf_compare_mlx5_completions;
+
+static const struct bf_compare_form *const comparisons[] = { &bf_compare_mlx5_queues, &bf_compare_mlx5_completions };
+
+const struct bf_compare_form *bf_compare_form_at(unsigned i)
+{
+	return i < BF_ARRAY_LEN(comparisons) ? comparisons[i] : NULL;
+}
+
+const char *bf_replay_profile(const void *own, uint32_t i)
+{
+	for (unsigned k = 0; k < BF_ARRAY_LEN(kinds); k++)
+		if (kinds[k]->profiles)
+			return kinds[k]->profiles(own, i);
+	return NULL;
 }
 
 static const struct bf_replay_kind *by_origin(const struct bf_trace *t)

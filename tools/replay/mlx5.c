@@ -11,7 +11,8 @@
 #include "tools/report/counts.h"
 #include "tools/cli/input.h"
 #include "tools/report/explain.h"
-#include "tools/workloads/profile.h"
+#include "tools/replay/mlx5_layout.h"
+#include "tools/workloads/mlx5_profile.h"
 #include "tools/replay/kind.h"
 #include "traces/export/pcapng.h"
 #include "traces/replay/mlx5.h"
@@ -432,7 +433,7 @@ static int parse_choices(struct job *job)
 	const char *life = bf_arg_text(job->args, "life");
 	struct bf_error err = { 0 };
 
-	if (bf_profile_parse(bf_arg_text(job->args, "profile"), &job->profile, &err))
+	if (bf_mlx5_work_profile_parse(bf_arg_text(job->args, "profile"), &job->profile, &err))
 		return bf_cli_error(job->args, BF_EXIT_USAGE, "--profile: %s", err.text);
 	job->life_none = life && strcmp(life, "none") == 0;
 	job->life_asked = life && !job->life_none;
@@ -503,12 +504,18 @@ static int again(const struct bf_input *in, struct bf_sink *sink, struct bf_erro
 }
 
 const struct bf_replay_kind bf_replay_mlx5 = {
-	.form = { "mlx5-capture",
-		  "a capture of mlx5 queue traffic, or a trace into which one was imported. The captured bytes are "
-		  "written into rings at the captured indices, the doorbell record is set, and the doorbell is rung. "
-		  "The model executes the entries, over packets, with the captured peer or with one that is made up. "
-		  "Its completions are compared with the captured ones, queue by queue." },
+	.form = { .name = BF_CAPTURE_FORM,
+		  .details =
+		      "a capture of mlx5 queue traffic, or a trace into which one was imported. The captured bytes are "
+		      "written into rings at the captured indices, the doorbell record is set, and the doorbell is "
+		      "rung. "
+		      "The model executes the entries, over packets, with the captured peer or with one that is made "
+		      "up. "
+		      "Its completions are compared with the captured ones, queue by queue." },
 	.probe = bf_capture_probe,
 	.replay = replay,
 	.again = again,
+	.option = "layout",
+	.by_option = bf_replay_layout,
+	.profiles = bf_mlx5_work_profile_name,
 };

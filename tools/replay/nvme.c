@@ -190,8 +190,10 @@ static int again(const struct bf_input *in, struct bf_sink *sink, struct bf_erro
 }
 
 const struct bf_replay_kind bf_replay_nvme = {
-	.form = { "ftrace", "a Linux NVMe trace, or a trace into which one was imported. Its commands run on the NVMe "
-			    "controller: status, order and queue heads are compared; --profile is 970pro or instant." },
+	.form = { .name = "ftrace",
+		  .details =
+		      "a Linux NVMe trace, or a trace into which one was imported. Its commands run on the NVMe "
+		      "controller: status, order and queue heads are compared; --profile is 970pro or instant." },
 	.probe = bf_ftrace_probe,
 	.replay = replay,
 	.again = again,

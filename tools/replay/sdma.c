@@ -223,10 +223,12 @@ static int replay(const struct bf_args *args, const char *path, FILE *f)
 }
 
 const struct bf_replay_kind bf_replay_sdma = {
-	.form = { "sdma-ring",
-		  "a dump of an SDMA ring, or a trace into which one was imported. It runs on the copy engine of the "
-		  "generation that --profile names (v4, v5, v6, v7, v7.1): the result says where the engine stops and "
-		  "why." },
+	.form = { .name = "sdma-ring",
+		  .details = "a dump of an SDMA ring, or a trace into which one was imported. It runs on the copy "
+			     "engine of the "
+			     "generation that --profile names (v4, v5, v6, v7, v7.1): the result says where the engine "
+			     "stops and "
+			     "why." },
 	.probe = bf_sdma_dump_probe,
 	.replay = replay,
 };

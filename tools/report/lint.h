@@ -21,7 +21,7 @@ struct bf_lint_file {
 struct bf_lint {
 	struct bf_lint_file *files;
 	bool unjudged; /* the text lists rules that could not judge, instead of a count */
-	uint32_t nfiles;
+	uint32_t nfiles, files_cap;
 };
 
 struct bf_json;

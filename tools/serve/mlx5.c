@@ -147,9 +147,6 @@ static const struct bf_serve_device device = {
 
 static int run_serve(const struct bf_args *args)
 {
-	if (strcmp(bf_arg_positional(args, 0), "mlx5"))
-		return bf_cli_error(args, BF_EXIT_USAGE, "there is no device \"%s\" to serve; there are: nvme, mlx5",
-				    bf_arg_positional(args, 0));
 	return bf_serve_run(args, &device);
 }
 
@@ -192,7 +189,7 @@ const struct bf_command bf_cmd_serve_mlx5 = {
 		   "peers in the same /16.\n"
 		   "\n"
 		   "For speed, share the guest's memory (memory-backend-memfd,share=on). QEMU's options are those "
-		   "of belfry serve nvme; belfry lab run --image mlx5 --vfio-user PATH boots a guest with the "
+		   "of every belfry serve; belfry lab run --image mlx5 --vfio-user PATH boots a guest with the "
 		   "drivers.\n"
 		   "\n"
 		   "Exit code 0: ended by a signal or --once. 2: bad options, or the socket cannot be opened. 77: "

@@ -184,9 +184,6 @@ static const struct bf_serve_device nvme_device = {
 
 static int run_serve(const struct bf_args *args)
 {
-	if (strcmp(bf_arg_positional(args, 0), "nvme"))
-		return bf_cli_error(args, BF_EXIT_USAGE, "there is no device \"%s\" to serve",
-				    bf_arg_positional(args, 0));
 	return bf_serve_run(args, &nvme_device);
 }
 

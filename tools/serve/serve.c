@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/serve/crash.h"
 #include "tools/workloads/choice.h"
@@ -85,6 +86,8 @@ int bf_serve_run(const struct bf_args *args, const struct bf_serve_device *devic
 	char command[40], ready[160];
 	int rc, code;
 
+	if (strcmp(bf_arg_positional(args, 0), device->name) != 0)
+		return bf_serve_unknown(args);
 	if (!bf_arg_text(args, "socket"))
 		return bf_cli_error(args, BF_EXIT_USAGE, "--socket PATH is needed");
 	s.state = calloc(1, device->size);

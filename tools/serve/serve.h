@@ -33,7 +33,10 @@ struct bf_serve {
 	uint32_t spin_us; /* 0: as the options say */
 };
 
-/* Serves until the end; an exit code. */
+/* That there is no device of the name that the command line has, and which there are; an exit code. */
+int bf_serve_unknown(const struct bf_args *args);
+
+/* Serves until the end, if `device` is what the command line names; an exit code. */
 int bf_serve_run(const struct bf_args *args, const struct bf_serve_device *device);
 
 /* Options of all devices, for a table of options. */

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/records_agent.h"
 #include "tools/report/lint_run.h"
+#include "tools/workloads/wild.h"
 #include "traces/container/trace.h"
 
 uint32_t bf_family_verdict(const void *result)
@@ -192,7 +194,7 @@ static int find_cause(struct ended *e)
 
 	if (bf_lint_run_end(&e->lint, good, &e->cause, repeats(run->backend) ? run->family : NULL, run->w))
 		return -ENOMEM;
-	if (!good && !e->lint.rules && !run->silent)
+	if (!good && !e->lint.rules && !run->silent && !bf_wild_asked())
 		bf_family_cause(run->family, run->w, run->backend, e->r, &e->cause);
 	else if (!good && !e->cause.text[0] && run->family->guess)
 		run->family->guess(e->r, &e->cause);
@@ -215,11 +217,39 @@ static void tell_choices(const struct bf_run *run, struct bf_trace_writer *trace
 		    bf_ordering_name((enum bf_ordering)bf_member_get(run->w, ordering.offset, ordering.size)));
 }
 
+struct guarded {
+	struct ended *e;
+	struct bf_run *run;
+	struct bf_sink *sink;
+};
+
+static int run_guarded(void *arg)
+{
+	const struct guarded *g = arg;
+
+	return g->run->family->search.run(g->run->w, g->sink, g->e->r, &g->run->err);
+}
+
+/* What a world says that is closed behind an error, for one that nobody closes any more. */
+static void tell_crash(const struct bf_error *err, struct bf_sink *sink)
+{
+	const struct bf_rec_run_failed rec = { .code = EFAULT };
+	struct bf_stream st = { 0 };
+	const uint64_t at = 0;
+
+	if (!bf_stream_open(&st, &at, BF_CLASS_ALL, sink))
+		bf_record(&st, &bf_rec_run_failed_schema, 0, &rec, err->text, (uint32_t)strlen(err->text));
+	bf_stream_close(&st);
+	bf_stream_fini(&st);
+}
+
 /* Runs, and finishes what was written: the run's code, and that of the files in `*written`. */
 static int run_and_write(struct ended *e, struct bf_run *run, struct bf_trace_writer *trace, int *written)
 {
 	struct bf_sink *sink = trace ? bf_trace_sink(trace) : run->sink;
+	struct guarded g = { .e = e, .run = run };
 	struct bf_sink_tee tee;
+	bool crashed;
 	int rc;
 
 	if (trace)
@@ -228,7 +258,10 @@ static int run_and_write(struct ended *e, struct bf_run *run, struct bf_trace_wr
 		bf_sink_tee_init(&tee, run->sink, sink);
 		sink = &tee.sink;
 	}
-	rc = run->family->search.run(run->w, bf_lint_run_sink(&e->lint, sink), e->r, &run->err);
+	g.sink = bf_lint_run_sink(&e->lint, sink);
+	rc = bf_wild_guard(run_guarded, &g, &crashed, &run->err);
+	if (crashed && g.sink)
+		tell_crash(&run->err, g.sink);
 	if (trace) {
 		bf_trace_meta(trace, "verdict", rc ? "not run" : run->family->verdict_name(e->r->verdict));
 		*written = bf_trace_writer_close(trace);
@@ -276,7 +309,9 @@ int bf_run_once(const struct bf_args *args, struct bf_run *run)
 	    &e.lint);
 	if (code == BF_EXIT_GOOD) {
 		e.r = calloc(1, run->family->search.result_bytes);
+		bf_wild_watch();
 		code = e.r ? run_and_report(args, run, &e) : bf_cli_error(args, BF_EXIT_USAGE, "no memory for a run");
+		bf_wild_forget();
 	}
 	if (e.r)
 		release(run->family, e.r);

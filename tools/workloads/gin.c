@@ -7,7 +7,7 @@
 #include "drivers/gin/host.h"
 #include "sim/clock.h"
 #include "tools/workloads/family.h"
-#include "tools/workloads/profile.h"
+#include "tools/workloads/mlx5_profile.h"
 #include "traces/records/ibgda.h"
 
 struct choices {
@@ -68,7 +68,7 @@ static const struct bf_opt options[] = {
 	O("sharing", ENUM, "exclusive|cta|gpu", "gpu", "who may use a queue pair", 0, 0, sharing),
 	O("limit", TIME, "TIME", "1s", "time after which a run counts as hung", 0, 0, limit_ps),
 	BF_OPT_NAMING(struct choices, "profile", "NAME[,FIELD=N]", "cx7", "what the NIC can, and its timing",
-		      profile_text, bf_profile_name),
+		      profile_text, bf_mlx5_work_profile_name),
 	O("agent", ENUM, "gpu|ptx", "gpu",
 	  "who runs the GPU threads: our code as C, or as nvcc compiled it (ptx); the proxy's thread is C", 0, 0,
 	  agent),
@@ -122,7 +122,7 @@ static int check(const void *choices, struct bf_error *err)
 static int fill(const struct bf_family *f, const struct bf_args *args, void *choices, struct bf_error *err)
 {
 	struct choices *w = choices;
-	const int rc = bf_profile_parse(w->profile_text, &w->profile, err);
+	const int rc = bf_mlx5_work_profile_parse(w->profile_text, &w->profile, err);
 
 	(void)f;
 	(void)args;
@@ -192,7 +192,7 @@ static int set_up(struct arena *a, struct bf_sink *sink, struct bf_error *err)
 		.ordering = w->ordering,
 		.chooser = w->chooser,
 		.stacks = w->stacks,
-		.profile = &w->profile,
+		.device_opts[BF_DEVICE_AT_MLX5] = &w->profile,
 		.faults = w->faults,
 		.npes = w->pes,
 		.lanes = w->bugs & BF_GIN_BUG_GROUP ? 2 : 1,

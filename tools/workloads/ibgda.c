@@ -14,7 +14,7 @@
 #include "sim/bytes.h"
 #include "sim/clock.h"
 #include "tools/report/top.h"
-#include "tools/workloads/workload.h"
+#include "tools/workloads/ibgda.h"
 #include "traces/records/ibgda.h"
 
 /* All heaps together: what a machine for tests can spare. */
@@ -171,7 +171,7 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.ordering = w->ordering,
 		.chooser = w->chooser,
 		.stacks = w->stacks,
-		.profile = &w->profile,
+		.device_opts[BF_DEVICE_AT_MLX5] = &w->profile,
 		.faults = w->faults,
 		.topology = w->topology,
 		.npes = w->pes,
@@ -326,7 +326,7 @@ static void collect(const struct bf_ibgda_host *host, const struct bf_ibgda_qp *
 {
 	struct bf_queue_standing q;
 
-	if (!qp)
+	if (!qp || !qp->tx_wq.cq) /* set-up that was cut short, or is wrong, leaves some without */
 		return;
 	standing(&q, host, pe, index, qp);
 	if (q.syndrome != 0 && r->base.verdict == BF_VERDICT_GOOD)

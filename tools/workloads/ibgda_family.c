@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "drivers/bootstrap/bootstrap.h"
-#include "tools/workloads/profile.h"
-#include "tools/workloads/workload.h"
+#include "tools/workloads/mlx5_profile.h"
+#include "tools/workloads/ibgda.h"
 
 static const struct bf_work works[] = {
 	[BF_IBGDA_PUT] = { "ibgda-put", "each warp puts messages into its peer's memory; every byte is compared" },
@@ -84,7 +84,7 @@ static const struct bf_opt options[] = {
 	O("ptx", TEXT, "FILE", NULL,
 	  "with --agent ptx: our device code as PTX; default: belfry-drivers.ptx beside the program", 0, 0, ptx),
 	BF_OPT_NAMING(struct bf_workload, "profile", "NAME[,FIELD=N]", "cx7", "device timing", profile_text,
-		      bf_profile_name),
+		      bf_mlx5_work_profile_name),
 	O("topology", TEXT, "TEXT", "switch", "switches, e.g. 'leaf-spine leaves=4 spines=2'", 0, 0, topology),
 	{ .name = NULL },
 };
@@ -126,7 +126,7 @@ static int fill(const struct bf_family *f, const struct bf_args *args, void *cho
 
 	(void)f;
 	if (!rc)
-		rc = bf_profile_parse(w->profile_text, &w->profile, err);
+		rc = bf_mlx5_work_profile_parse(w->profile_text, &w->profile, err);
 	if (!rc)
 		rc = bf_check_topology(&w->topology, w->pes, err);
 	return rc ? rc : bf_workload_check(w, err);
@@ -377,6 +377,9 @@ static int choose_cores(const struct bf_args *args, struct bf_workload *w)
 		return bf_cli_error(args, BF_EXIT_USAGE,
 				    "--cores: a trace, and rules, want the records of all PEs in one order, so one "
 				    "core, on which the PEs do the same");
+	if (bf_arg_text(args, "choices"))
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "--cores: choices are numbered in the order of all PEs, so one core");
 	return BF_EXIT_GOOD;
 }
 
@@ -384,6 +387,9 @@ static int run_joined(const struct bf_args *args, const struct bf_workload *w, s
 {
 	if (bf_arg_flag(args, "lint") && w->ranks && w->ranks->npes > 1)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--lint: rules want the records of all PEs, so one process");
+	if (bf_arg_text(args, "choices") && w->ranks && w->ranks->npes > 1)
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "--choices: they are numbered in the order of all PEs, so one process");
 	run->silent = !speaks(w);
 	return bf_run_once(args, run);
 }
@@ -415,9 +421,9 @@ static void list_json(struct bf_json *j)
 		bf_json_text(j, NULL, bf_ordering_name(o));
 	bf_json_close(j, ']');
 	bf_json_open(j, "profiles", '[');
-	for (const struct bf_mlx5_profile *const *p = bf_profiles(); *p; p++) {
+	for (const struct bf_mlx5_profile *const *p = bf_mlx5_work_profiles(); *p; p++) {
 		bf_json_open(j, NULL, '{');
-		bf_profile_json(j, *p);
+		bf_mlx5_work_profile_json(j, *p);
 		bf_json_close(j, '}');
 	}
 	bf_json_close(j, ']');
@@ -437,9 +443,9 @@ static void list(struct bf_json *j)
 	     "  tso                      stores wait in a buffer and leave in order (x86)\n"
 	     "  gpu                      stores leave in any order; fences have scopes\n"
 	     "  adversarial              as gpu, but each store becomes visible at once or as late as possible");
-	for (const struct bf_mlx5_profile *const *p = bf_profiles(); *p; p++) {
+	for (const struct bf_mlx5_profile *const *p = bf_mlx5_work_profiles(); *p; p++) {
 		printf("Profile %s\n", (*p)->name);
-		bf_profile_print(stdout, *p);
+		bf_mlx5_work_profile_print(stdout, *p);
 	}
 }
 
@@ -448,7 +454,7 @@ static void json_options(struct bf_json *j, const void *choices)
 	const struct bf_workload *w = choices;
 
 	bf_json_open(j, "profile", '{');
-	bf_profile_json(j, &w->profile);
+	bf_mlx5_work_profile_json(j, &w->profile);
 	bf_json_close(j, '}');
 }
 

@@ -29,6 +29,7 @@ static void fill_shape(const struct bf_pes *p, struct bf_ll_shape *s)
 		.blocks = w->blocks,
 		.groups = w->groups,
 		.group_warps = w->group_warps,
+		.zero_copy = w->zero_copy,
 		.bugs = p->own_bugs,
 	};
 }
@@ -309,6 +310,8 @@ static const struct bf_opt options[] = {
 	BF_OPT_OF(struct bf_ll_workload, "groups", U64, "N", "2", "warp groups in a block; each looks after experts", 1,
 		  16, groups),
 	BF_OPT_OF(struct bf_ll_workload, "warps", U64, "N", "2", "warps in a group", 1, 32, group_warps),
+	BF_OPT_OF(struct bf_ll_workload, "zero-copy", FLAG, NULL, NULL,
+		  "ll-combine: experts write their answers where they are sent from", 0, 0, zero_copy),
 	BF_PES_OPTIONS(struct bf_ll_workload, "4", "0", "deepep", "0"),
 	{ .name = NULL },
 };

@@ -3,7 +3,7 @@
 #define BELFRY_TOOLS_WORKLOADS_LL_H
 
 #include "drivers/ibgda/ll.h"
-#include "tools/workloads/pes.h"
+#include "tools/workloads/mlx5_pes.h"
 
 /* Members of rows of the options; meanings stand there. */
 struct bf_ll_workload {
@@ -11,6 +11,7 @@ struct bf_ll_workload {
 	uint32_t tokens, hidden, topk, experts;
 	uint32_t dtype, scales, routing, zipf_milli;
 	uint32_t rounds, blocks, groups, group_warps;
+	bool zero_copy;
 };
 
 #endif

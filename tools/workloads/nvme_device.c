@@ -1,6 +1,7 @@
 /* NVMe workloads on a real controller: which one it is, and what no model is there to tell. */
 #include <unistd.h>
 
+#include "drivers/backend/nvme_world.h"
 #include "tools/workloads/nvme.h"
 
 #define DOORBELL_PAGE 4096u
@@ -8,13 +9,14 @@
 void bf_nvme_work_device_describe(const struct bf_backend *be, struct bf_world *world, bool export,
 				  struct bf_nvme_work_run_result *out)
 {
+	const struct bf_nvme_world_ops *ops = bf_nvme_world(be);
 	int fd;
 
 	if (be->describe)
 		be->describe(world, 0, out->device, sizeof(out->device));
-	if (!export || !be->nvme_bar_dmabuf)
+	if (!export || !ops || !ops->bar_dmabuf)
 		return;
-	fd = be->nvme_bar_dmabuf(world, 0, BF_NVME_DOORBELLS, DOORBELL_PAGE);
+	fd = ops->bar_dmabuf(world, 0, BF_NVME_DOORBELLS, DOORBELL_PAGE);
 	if (fd < 0) {
 		out->dmabuf_bytes = fd;
 		return;

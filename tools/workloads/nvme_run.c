@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/backend/nvme_world.h"
 #include "sim/stats.h"
 #include "sim/clock.h"
 #include "tools/report/top.h"
@@ -75,6 +76,12 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.lba = w->lba ? BF_NVME_LBA_4096 : BF_NVME_LBA_512,
 		.file = w->media,
 	};
+	const struct bf_nvme_world_opts nvme = {
+		.profile = &w->profile,
+		.ns = &ns,
+		.cmb_bytes = placements[w->queues_in] == BF_PLACE_CMB ? cmb_bytes(w) : 0,
+		.media_errors = w->media_errors,
+	};
 	const struct bf_world_opts opts = {
 		.seed = w->seed,
 		.ordering = w->ordering,
@@ -82,10 +89,7 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.stacks = w->stacks,
 		.faults = w->faults,
 		.devices = BF_DEVICE_NVME,
-		.nvme = &w->profile,
-		.nvme_ns = &ns,
-		.nvme_cmb = placements[w->queues_in] == BF_PLACE_CMB ? cmb_bytes(w) : 0,
-		.nvme_errors = w->media_errors,
+		.device_opts[BF_DEVICE_AT_NVME] = &nvme,
 		.npes = 1,
 		.limit_ps = w->limit_ps,
 		.record_mask = w->records,

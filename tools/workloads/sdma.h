@@ -8,6 +8,7 @@
 #define BELFRY_TOOLS_WORKLOADS_SDMA_H
 
 #include "drivers/backend/backend.h"
+#include "drivers/backend/sdma_world.h"
 #include "drivers/sdma/host.h"
 #include "models/sdma/sdma.h"
 #include "tools/report/findings.h"

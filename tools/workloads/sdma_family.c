@@ -22,7 +22,8 @@ static const struct bf_opt options[] = {
 	O("gen", ENUM, "v4|v5|v6|v7|v7.1", "v6", "generation: gfx9, gfx10, gfx11, gfx12, gfx1250", 0, 0, gen),
 	O("ordering", ENUM, "sc|tso|gpu|adversarial", "gpu", "how late stores become visible", 0, 0, ordering),
 	O("seed", U64, "N", "1", "seed of everything random", 0, 0, seed),
-	O("limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0, limit_ps),
+	O("limit", TIME, "TIME", "1s", "simulated time after which a run counts as hung; of the wall clock 100s", 0, 0,
+	  limit_ps),
 	O("pes", U64, "N", "0", "processing elements, each with memory and a copy engine; 0: the workload's default", 0,
 	  16, pes),
 	O("queues", U64, "N", "0", "user queues of each engine; 0: the workload's default", 0, 64, queues),
@@ -210,10 +211,13 @@ static int fill(const struct bf_family *f, const struct bf_args *args, void *cho
 
 static int settle(const struct bf_args *args, void *choices)
 {
-	const struct bf_sdma_workload *w = choices;
+	struct bf_sdma_workload *w = choices;
 
-	if (!w->backend->sdma_create)
+	if (!bf_sdma_world(w->backend))
 		return bf_cli_error(args, BF_EXIT_UNAVAILABLE, "backend %s has no copy engines", w->backend->name);
+	/* The wall clock also counts what other programs take. */
+	if (w->backend->platform != BF_PLATFORM_SIM && !bf_arg_given(args, "limit"))
+		w->limit_ps = 100 * BF_S;
 	return BF_EXIT_GOOD;
 }
 

@@ -31,7 +31,7 @@ static int open_world(struct arena *a, struct bf_sink *sink, struct bf_error *er
 		.stacks = w->stacks,
 		.faults = w->faults,
 		.devices = BF_DEVICE_SDMA,
-		.sdma = &w->profile,
+		.device_opts[BF_DEVICE_AT_SDMA] = &w->profile,
 		.npes = w->pes,
 		.limit_ps = w->limit_ps,
 		.record_mask = w->records,
@@ -178,9 +178,9 @@ static int check_traps(struct arena *a)
 	uint64_t traps = 0;
 	int rc;
 
-	if (!a->w->backend->sdma_traps)
+	if (!bf_sdma_world(a->w->backend)->traps)
 		return 0;
-	rc = a->w->backend->sdma_traps(a->world, 0, BF_SDMA_WORK_PLAN_EVENT, &traps);
+	rc = bf_sdma_world(a->w->backend)->traps(a->world, 0, BF_SDMA_WORK_PLAN_EVENT, &traps);
 	if (!rc && traps != a->plan.traps && !a->r->wrong++)
 		snprintf(a->r->wrong_text, sizeof(a->r->wrong_text),
 			 "event 0x%x was signalled %" PRIu64 " times, should be %" PRIu64, BF_SDMA_WORK_PLAN_EVENT,
@@ -212,9 +212,10 @@ static int standing_of(struct arena *a, uint32_t pe, uint32_t queue, struct bf_s
 		.wptr = bf_get_le64(w->wptr),
 		.rptr = bf_get_le64(w->rptr),
 	};
-	if (!a->w->backend->sdma_standing)
+	if (!bf_sdma_world(a->w->backend)->standing)
 		return 0;
-	return a->w->backend->sdma_standing(a->world, pe, bf_sdma_drv_host_ring(a->host, pe, queue)->id, &out->engine);
+	return bf_sdma_world(a->w->backend)
+	    ->standing(a->world, pe, bf_sdma_drv_host_ring(a->host, pe, queue)->id, &out->engine);
 }
 
 /* ---- phases ---- */

@@ -48,7 +48,7 @@ void bf_sdma_work_plan_of_fence(struct bf_sdma_work_plan *p)
 
 		how.deps[0] = dep;
 		how.done = bf_sdma_work_plan_signal(p, 0, 1, 0);
-		if (p->w->backend->sdma_traps) { /* elsewhere events are the kernel's to number */
+		if (bf_sdma_world(p->w->backend)->traps) { /* elsewhere events are the kernel's to number */
 			how.done.mailbox_va = bf_sdma_work_plan_va(p, 0, mailbox);
 			how.done.event = event;
 			bf_sdma_work_plan_stored(p, 0, mailbox, &event, 4);

@@ -3,7 +3,7 @@
 #define BELFRY_TOOLS_WORKLOADS_SHMEM_H
 
 #include "drivers/ibgda/shmem.h"
-#include "tools/workloads/pes.h"
+#include "tools/workloads/mlx5_pes.h"
 
 /* Members of rows of the options; meanings stand there. */
 struct bf_shmem_workload {

@@ -12,7 +12,7 @@ static const struct bf_timeline_row timeline[] = {
 };
 
 static const struct bf_timeline_signal_row signals[] = {
-	{ "link", "up", 1, "up", NULL, NULL, BF_SIGNAL_PLAIN },
+	{ "link", "up", 1, "up", NULL, NULL, NULL },
 	{ .type = NULL },
 };
 

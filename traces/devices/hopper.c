@@ -1,4 +1,5 @@
 /* The sync unit behind Hopper's barriers, and bulk copies: what those who read traces know of it. */
+#include "models/hopper/word.h"
 #include "traces/device.h"
 
 extern const struct bf_rule_family bf_rules_hopper;
@@ -53,14 +54,35 @@ static const struct bf_timeline_row timeline[] = {
 	{ .type = NULL },
 };
 
+/* Of a barrier's word. */
+static uint64_t phase(uint64_t word)
+{
+	return bf_mbar_phase(word);
+}
+
+static uint64_t pending(uint64_t word)
+{
+	return bf_mbar_pending(word);
+}
+
+static uint64_t tx_count(uint64_t word)
+{
+	return (uint64_t)(int64_t)bf_mbar_tx(word);
+}
+
 static const struct bf_timeline_signal_row signals[] = {
-	{ "hopper_op", "phase", 1, "after", NULL, "address", BF_SIGNAL_MBAR_PHASE },
-	{ "hopper_op", "pending", 20, "after", NULL, "address", BF_SIGNAL_MBAR_PENDING },
-	{ "hopper_op", "tx_count", 21, "after", NULL, "address", BF_SIGNAL_MBAR_TX },
-	{ "hopper_bulk_signal", "phase", 1, "word", NULL, "address", BF_SIGNAL_MBAR_PHASE },
-	{ "hopper_bulk_signal", "pending", 20, "word", NULL, "address", BF_SIGNAL_MBAR_PENDING },
-	{ "hopper_bulk_signal", "tx_count", 21, "word", NULL, "address", BF_SIGNAL_MBAR_TX },
+	{ "hopper_op", "phase", 1, "after", NULL, "address", phase },
+	{ "hopper_op", "pending", 20, "after", NULL, "address", pending },
+	{ "hopper_op", "tx_count", 21, "after", NULL, "address", tx_count },
+	{ "hopper_bulk_signal", "phase", 1, "word", NULL, "address", phase },
+	{ "hopper_bulk_signal", "pending", 20, "word", NULL, "address", pending },
+	{ "hopper_bulk_signal", "tx_count", 21, "word", NULL, "address", tx_count },
 	{ .type = NULL },
+};
+
+static const char *const named[] = {
+	"gpu0.sm0:0x400                 a barrier, phase by phase",
+	NULL,
 };
 
 extern const struct bf_device bf_device_hopper;
@@ -71,4 +93,5 @@ const struct bf_device bf_device_hopper = {
 	.families = families,
 	.timeline = timeline,
 	.signals = signals,
+	.named = named,
 };

@@ -391,17 +391,17 @@ static const struct bf_timeline_row timeline[] = {
 };
 
 static const struct bf_timeline_signal_row signals[] = {
-	{ "ibgda_reserve", "resv_head", 64, "base", "count", "qpn", BF_SIGNAL_PLAIN },
-	{ "ibgda_publish", "ready_head", 64, "base", "count", "qpn", BF_SIGNAL_PLAIN },
-	{ "ibgda_post", "prod_idx", 64, "to", NULL, "qpn", BF_SIGNAL_PLAIN },
-	{ "ibgda_poll", "cons_idx", 64, "done", NULL, "qpn", BF_SIGNAL_PLAIN },
-	{ "dbrec", "producer", 16, "producer", NULL, NULL, BF_SIGNAL_PLAIN },
-	{ "wqe_fetch", "fetched", 16, "index", "wqebbs", NULL, BF_SIGNAL_PLAIN },
-	{ "wqe_done", "completed", 16, "next", NULL, NULL, BF_SIGNAL_PLAIN },
-	{ "cqe", "wqe_counter", 16, "index", NULL, NULL, BF_SIGNAL_PLAIN },
-	{ "qp_state", "state", 4, "to", NULL, NULL, BF_SIGNAL_PLAIN },
-	{ "dc_context", "contexts", 16, "contexts", NULL, NULL, BF_SIGNAL_PLAIN },
-	{ "dct_state", "contexts", 16, "contexts", NULL, NULL, BF_SIGNAL_PLAIN },
+	{ "ibgda_reserve", "resv_head", 64, "base", "count", "qpn", NULL },
+	{ "ibgda_publish", "ready_head", 64, "base", "count", "qpn", NULL },
+	{ "ibgda_post", "prod_idx", 64, "to", NULL, "qpn", NULL },
+	{ "ibgda_poll", "cons_idx", 64, "done", NULL, "qpn", NULL },
+	{ "dbrec", "producer", 16, "producer", NULL, NULL, NULL },
+	{ "wqe_fetch", "fetched", 16, "index", "wqebbs", NULL, NULL },
+	{ "wqe_done", "completed", 16, "next", NULL, NULL, NULL },
+	{ "cqe", "wqe_counter", 16, "index", NULL, NULL, NULL },
+	{ "qp_state", "state", 4, "to", NULL, NULL, NULL },
+	{ "dc_context", "contexts", 16, "contexts", NULL, NULL, NULL },
+	{ "dct_state", "contexts", 16, "contexts", NULL, NULL, NULL },
 	{ .type = NULL },
 };
 
@@ -439,6 +439,12 @@ static const struct bf_fill_row fills[] = {
 	{ .type = NULL },
 };
 
+static const char *const named[] = {
+	"nic0.qp0x100:81, 0x100:81      entry 81 of a queue pair (blocks of 64 bytes since the queue began)",
+	"nic0.cq0x40:#57                the entry that completion 57 of a queue completes, counted from 0",
+	NULL,
+};
+
 extern const struct bf_device bf_device_mlx5;
 const struct bf_device bf_device_mlx5 = {
 	.name = "mlx5",
@@ -451,4 +457,5 @@ const struct bf_device bf_device_mlx5 = {
 	.signals = signals,
 	.entries = entries,
 	.memory = memory,
+	.named = named,
 };

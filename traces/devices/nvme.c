@@ -5,6 +5,7 @@
 #include "models/nvme/text.h"
 #include "sim/bytes.h"
 #include "sim/member.h"
+#include "traces/evidence/evidence.h"
 #include "traces/device.h"
 
 #define SOURCE "[source=1? (shadow doorbell)][source=2? (in memory)]"
@@ -150,13 +151,13 @@ static const struct bf_timeline_row timeline[] = {
 };
 
 static const struct bf_timeline_signal_row signals[] = {
-	{ "nvm_ring", "tail or head", 16, "to", NULL, "qid", BF_SIGNAL_PLAIN },
-	{ "nvm_completion", "phase seen", 1, "phase", NULL, "qid", BF_SIGNAL_PLAIN },
-	{ "nvme_doorbell", "doorbell", 16, "value", NULL, "qid", BF_SIGNAL_PLAIN },
-	{ "nvme_completion", "sqhd", 16, "sqhd", NULL, NULL, BF_SIGNAL_PLAIN },
-	{ "nvme_completion", "phase", 1, "phase", NULL, NULL, BF_SIGNAL_PLAIN },
-	{ "nvme_completion", "cq_slot", 16, "cqslot", NULL, NULL, BF_SIGNAL_PLAIN },
-	{ "nvme_state", "state", 4, "state", NULL, NULL, BF_SIGNAL_PLAIN },
+	{ "nvm_ring", "tail or head", 16, "to", NULL, "qid", NULL },
+	{ "nvm_completion", "phase seen", 1, "phase", NULL, "qid", NULL },
+	{ "nvme_doorbell", "doorbell", 16, "value", NULL, "qid", NULL },
+	{ "nvme_completion", "sqhd", 16, "sqhd", NULL, NULL, NULL },
+	{ "nvme_completion", "phase", 1, "phase", NULL, NULL, NULL },
+	{ "nvme_completion", "cq_slot", 16, "cqslot", NULL, NULL, NULL },
+	{ "nvme_state", "state", 4, "state", NULL, NULL, NULL },
 	{ .type = NULL },
 };
 
@@ -185,6 +186,16 @@ static void status_fields(FILE *out, uint32_t status)
 static void print_status(FILE *out, const uint8_t *bytes, size_t len)
 {
 	status_fields(out, bf_get_be16(bytes + len - 2));
+}
+
+static bool status_said(const struct bf_evidence *e, uint8_t *bytes)
+{
+	const int64_t status = e->device == BF_EVIDENCE_NVME ? e->fact[BF_FACT_NVME] : -1;
+
+	if (status < 0)
+		return false;
+	bf_put_be16(bytes, (uint16_t)(status | (e->fact[BF_FACT_DNR] > 0 ? 1 << 14 : 0)));
+	return true;
 }
 
 static void print_cqe(FILE *out, const uint8_t *bytes, size_t len)
@@ -224,9 +235,9 @@ static void print_sqe(FILE *out, const uint8_t *bytes, size_t len)
 }
 
 static const struct bf_device_form forms[] = {
-	{ "nvme-sqe", sizeof(struct bf_nvme_sqe), print_sqe },
-	{ "nvme-cqe", sizeof(struct bf_nvme_cqe), print_cqe },
-	{ "nvme-status", 2, print_status },
+	{ "nvme-sqe", sizeof(struct bf_nvme_sqe), print_sqe, NULL },
+	{ "nvme-cqe", sizeof(struct bf_nvme_cqe), print_cqe, NULL },
+	{ "nvme-status", 2, print_status, status_said },
 	{ .name = NULL },
 };
 
@@ -246,6 +257,12 @@ static const struct bf_fill_row fills[] = {
 	{ .type = NULL },
 };
 
+static const char *const named[] = {
+	"ssd0.sq1:cid=5, ssd0.sq1:3#2   a command by its identifier or slot; #2: the second use",
+	"ssd0.cq1:#3                    the command that completion 3 of a queue completes, counted from 0",
+	NULL,
+};
+
 extern const struct bf_device bf_device_nvme;
 const struct bf_device bf_device_nvme = {
 	.name = "nvme",
@@ -259,4 +276,5 @@ const struct bf_device bf_device_nvme = {
 	.entries = entries,
 	.memory = memory,
 	.forms = forms,
+	.named = named,
 };

@@ -104,8 +104,8 @@ static const struct bf_timeline_row timeline[] = {
 };
 
 static const struct bf_timeline_signal_row signals[] = {
-	{ "sdma_doorbell", "published", 64, "published", NULL, NULL, BF_SIGNAL_PLAIN },
-	{ "sdma_rptr", "read pointer", 64, "index", NULL, NULL, BF_SIGNAL_PLAIN },
+	{ "sdma_doorbell", "published", 64, "published", NULL, NULL, NULL },
+	{ "sdma_rptr", "read pointer", 64, "index", NULL, NULL, NULL },
 	{ .type = NULL },
 };
 
@@ -148,6 +148,11 @@ static const struct bf_fill_row fills[] = {
 	{ .type = NULL },
 };
 
+static const char *const named[] = {
+	"sdma0.q0:0x60                  the packet at a byte of the ring, counted since the queue began",
+	NULL,
+};
+
 extern const struct bf_device bf_device_sdma;
 const struct bf_device bf_device_sdma = {
 	.name = "sdma",
@@ -161,4 +166,5 @@ const struct bf_device bf_device_sdma = {
 	.signals = signals,
 	.entries = entries,
 	.memory = memory,
+	.named = named,
 };

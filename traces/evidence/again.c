@@ -1,18 +1,20 @@
 /*
- * Text that says nothing as it stands, read once more: as UTF-16, without colours and escapes, as a ring of bare words,
- * and with lines joined that a terminal has wrapped. For pastes: a log of megabytes has evidence that needs none of
- * this.
+ * Text as it reaches a tool, read without what is not its author's: as UTF-16, with colours and escapes of terminals
+ * and JSON, with what forums make of characters. Then, for pastes: as a ring of bare words where nothing else is known,
+ * and with lines joined that a terminal has wrapped. A log of megabytes needs none of the latter.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/bytes.h"
+#include "sim/member.h"
 #include "traces/evidence/evidence_internal.h"
 
-#define TEXT_MAX (4u << 20)
+#define RING_MAX (4u << 20)
 #define WRAPPED_MAX (64u << 10) /* bytes of which each line is read with those behind it */
 #define ESCAPED '\x1e'          /* a newline that is not there: an escape stands for it */
-#define JOINED 3u               /* lines that one of a terminal's width may have become */
+#define NARROWEST 60u           /* characters of a terminal, or of mail */
 
 /* As PowerShell writes files, with a mark. Characters beyond ASCII become blanks. */
 static bool is_utf16(const char *text, size_t len)
@@ -41,26 +43,67 @@ static const char *skip_escape(const char *p, const char *end)
 	return p < end ? p + 1 : p;
 }
 
-/* Colours go, hard blanks become blanks, and \n and \t of JSON and of string literals become what they stand for. */
+/* Characters as others write them. What an escape becomes may begin a terminal's sequence. */
+static const struct {
+	const char *text;
+	char is;
+} written[] = {
+	{ "\\u001b", '\x1b' },   { "\\x1b", '\x1b' }, { "\\x1B", '\x1b' }, { "\\033", '\x1b' }, { "#033", '\x1b' },
+	{ "^[", '\x1b' },        { "\\n", ESCAPED },  { "\\r", ' ' },      { "\\t", ' ' },      { "\\u003c", '<' },
+	{ "\\u003e", '>' },      { "\\u0026", '&' },  { "&lt;", '<' },     { "&gt;", '>' },     { "&nbsp;", ' ' },
+	{ "&amp;", '&' },        { "&quot;", '"' },   { "&#39;", '\'' },   { "&#x27;", '\'' },  { "\xc2\xa0", ' ' },
+	{ "\xe2\x80\x8b", ' ' },
+};
+
+/* A character of what is written at `p`, and its length; 0: it is nothing of that kind. */
+static size_t is_written(const char *p, const char *end, char *is)
+{
+	for (size_t i = 0; i < BF_ARRAY_LEN(written); i++) {
+		const size_t n = strlen(written[i].text);
+
+		if ((size_t)(end - p) < n || memcmp(p, written[i].text, n) != 0)
+			continue;
+		*is = written[i].is;
+		return n;
+	}
+	return 0;
+}
+
+/* Colours go, and what is written of characters becomes them. In place; returns the length that is left. */
 static size_t without_escapes(char *text, size_t len)
 {
 	const char *p = text, *end = text + len;
 	size_t n = 0;
 
 	while (p < end) {
-		if (*p == '\x1b') {
-			p = skip_escape(p, end);
-		} else if (end - p > 1 && p[0] == '\xc2' && p[1] == '\xa0') {
-			text[n++] = ' ';
-			p += 2;
-		} else if (end - p > 1 && p[0] == '\\' && (p[1] == 'n' || p[1] == 't' || p[1] == 'r')) {
-			text[n++] = p[1] == 'n' ? ESCAPED : ' ';
-			p += 2;
-		} else {
+		const bool may = *p == '\\' || *p == '&' || *p == '#' || *p == '^' || *p == '\xc2' || *p == '\xe2';
+		char is = 0;
+		const size_t w = may ? is_written(p, end, &is) : 0;
+
+		if (*p == '\x1b' || is == '\x1b') /* skip_escape() goes on behind the last character of ESC itself */
+			p = skip_escape(w ? p + w - 1 : p, end);
+		else if (w)
+			text[n++] = is, p += w;
+		else
 			text[n++] = *p++;
-		}
 	}
 	return n;
+}
+
+/* Whether anything would go: most logs are plain, and are read where they stand. */
+static bool has_escapes(const char *text, size_t len)
+{
+	static const char begins[] = "\\&#^\xc2\xe2";
+	const char *end = text + len;
+	char is;
+
+	if (memchr(text, '\x1b', len))
+		return true;
+	for (const char *b = begins; *b; b++)
+		for (const char *p = text; (p = memchr(p, *b, (size_t)(end - p))) != NULL; p++)
+			if (is_written(p, end, &is))
+				return true;
+	return false;
 }
 
 /* Newlines of escapes become newlines. Returns for each line the one of the text that it stands in; NULL: no memory. */
@@ -89,7 +132,7 @@ static uint64_t *break_lines(char *text, size_t len)
 static size_t join(const char *text, size_t len, size_t at, char *line, size_t *n, size_t *next)
 {
 	*n = 0;
-	for (uint32_t i = 0; i < JOINED && at < len; i++) {
+	for (uint32_t i = 0; i < BF_LINES_JOINED && at < len; i++) {
 		const char *newline = memchr(text + at, '\n', len - at);
 		const size_t stop = newline ? (size_t)(newline - text) : len;
 
@@ -107,9 +150,43 @@ static size_t join(const char *text, size_t len, size_t at, char *line, size_t *
 	return at;
 }
 
-static int read_joined(const char *text, size_t len, uint64_t first, struct bf_evidence_list *list)
+/* ---- lines that a terminal has wrapped ---- */
+
+static int by_number(const void *a, const void *b)
 {
-	char *line = malloc(len + JOINED);
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+struct wrapped {
+	struct bf_evidence_list *list;
+	uint64_t *told; /* lines of which evidence speaks, in order */
+	size_t ntold;
+};
+
+/* None of the lines of which one is to be made has said something as it stands. */
+static bool may_join(const struct wrapped *w, const char *text, size_t len, size_t at, uint64_t number)
+{
+	struct bf_line l = { .at = text + at, .number = number };
+
+	for (uint32_t i = 0; w->ntold && i < BF_LINES_JOINED && at < len; i++, l.number++) {
+		const char *newline = memchr(text + at, '\n', len - at);
+
+		l.at = text + at;
+		l.end = newline ? newline : text + len;
+		if (bsearch(&l.number, w->told, w->ntold, sizeof(*w->told), by_number) || bf_line_has_row(&l) ||
+		    (i == 0 && l.end - l.at < (ptrdiff_t)NARROWEST))
+			return false;
+		at = newline ? (size_t)(newline + 1 - text) : len;
+	}
+	return true;
+}
+
+static int read_joined(struct wrapped *w, const char *text, size_t len, uint64_t first)
+{
+	struct bf_evidence_list *list = w->list;
+	char *line = malloc(len + BF_LINES_JOINED);
 	int rc = line ? 0 : -ENOMEM;
 	size_t at = 0;
 
@@ -118,26 +195,76 @@ static int read_joined(const char *text, size_t len, uint64_t first, struct bf_e
 		size_t n, next = len, to = join(text, len, at, line, &n, &next);
 
 		list->lines = number;
-		rc = bf_evidence_read_plain(line, n, list);
-		number += list->count > before ? JOINED - 1 : 0;
+		if (may_join(w, text, len, at, number + 1))
+			rc = bf_evidence_read_plain(line, n, list);
+		while (list->count > before && list->item[list->count - 1].kind == BF_EVIDENCE_ANNOUNCED)
+			list->count--; /* known as it stands */
+		number += list->count > before ? BF_LINES_JOINED - 1 : 0;
 		at = list->count > before ? to : next;
 	}
 	free(line);
 	return rc;
 }
 
-int bf_evidence_read_again(const char *text, size_t len, uint64_t first, struct bf_evidence_list *list)
+static int read_wrapped(const char *text, size_t len, uint64_t first, size_t from, struct bf_evidence_list *list)
 {
-	const uint64_t lines = list->lines;
+	struct wrapped w = { .list = list, .ntold = list->count - from };
+	int rc;
+
+	w.told = malloc((w.ntold ? w.ntold : 1) * sizeof(*w.told));
+	if (!w.told)
+		return -ENOMEM;
+	w.ntold = 0;
+	for (size_t i = from; i < list->count; i++)
+		if (list->item[i].kind != BF_EVIDENCE_ANNOUNCED)
+			w.told[w.ntold++] = list->item[i].line;
+	qsort(w.told, w.ntold, sizeof(*w.told), by_number);
+	rc = read_joined(&w, text, len, first);
+	free(w.told);
+	return rc;
+}
+
+/* More than that something is to follow. */
+static bool says_something(const struct bf_evidence_list *list, size_t from)
+{
+	while (from < list->count && list->item[from].kind == BF_EVIDENCE_ANNOUNCED)
+		from++;
+	return from < list->count;
+}
+
+static int read_clean(const char *text, size_t len, uint64_t first, struct bf_evidence_list *list)
+{
+	const size_t count = list->count;
+	int rc = bf_evidence_read_plain(text, len, list);
+
+	if (!rc && !says_something(list, count) && len <= RING_MAX)
+		rc = bf_evidence_ring(text, len, first, list);
+	if (!rc && len <= WRAPPED_MAX)
+		rc = read_wrapped(text, len, first, count, list);
+	return rc ? rc : bf_evidence_put_in_order(list, count);
+}
+
+int bf_evidence_read_text(const char *text, size_t len, struct bf_evidence_list *list)
+{
+	const uint64_t first = list->lines;
 	const size_t count = list->count;
 	const bool wide = is_utf16(text, len);
-	uint64_t *stands_in;
+	uint64_t *stands_in, lines = first;
 	char *copy;
 	size_t n;
 	int rc;
 
-	if (len > TEXT_MAX)
-		return 0;
+	while (!wide && len && text[len - 1] == '\0') /* texts out of C come with their ends */
+		len--;
+	for (const char *p = text; p && p < text + len; lines++) {
+		p = memchr(p, '\n', len - (size_t)(p - text));
+		p = p ? p + 1 : NULL;
+	}
+	if (!wide && !has_escapes(text, len)) {
+		rc = read_clean(text, len, first, list);
+		list->lines = lines;
+		return rc;
+	}
 	copy = malloc(len + 1);
 	if (!copy)
 		return -ENOMEM;
@@ -145,14 +272,7 @@ int bf_evidence_read_again(const char *text, size_t len, uint64_t first, struct 
 		memcpy(copy, text, len);
 	n = without_escapes(copy, wide ? from_utf16(text, len, copy) : len);
 	stands_in = break_lines(copy, n);
-	rc = stands_in ? 0 : -ENOMEM;
-	list->lines = first;
-	if (!rc && n != len)
-		rc = bf_evidence_read_plain(copy, n, list);
-	if (!rc && list->count == count)
-		rc = bf_evidence_ring(copy, n, first, list);
-	if (!rc && list->count == count && n <= WRAPPED_MAX)
-		rc = read_joined(copy, n, first, list);
+	rc = stands_in ? read_clean(copy, n, first, list) : -ENOMEM;
 	for (size_t i = count; stands_in && i < list->count; i++)
 		list->item[i].line = first + stands_in[list->item[i].line - first - 1];
 	list->lines = lines;

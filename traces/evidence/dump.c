@@ -2,7 +2,9 @@
  * Rows of bytes: four big-endian words (libmlx5, UCX, SPDK), or an offset and sixteen bytes (Linux, DPDK), with clocks
  * and ranks in front, ASCII columns or the next message behind. Four rows are a completion or the begin of an entry.
  *
- * Several processes may write at once: rows of one rank (mpirun's [1,3]<stderr>, srun's 3:) belong together.
+ * Several processes may write at once: rows of one rank (mpirun's [1,3]<stderr>, srun's 3:) belong together. Others'
+ * prefixes tell writers apart, too (node07:, [rank0]:, Ray's), or count rows: what makes more completions of them is
+ * so.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,13 +13,13 @@
 #include "models/mlx5/prm.h"
 #include "models/mlx5/wqe.h"
 #include "sim/bytes.h"
+#include "sim/member.h"
 #include "traces/evidence/evidence_internal.h"
 
 #define ROW 16u
 #define ROWS 4u
-#define RANKS 16u      /* dumps that are under way at a time */
-#define LINES_APART 8u /* other lines between two rows of a dump */
-#define ROW_CHARS 31   /* of the shortest row, which was cut */
+#define RANKS 16u    /* dumps that are under way at a time */
+#define ROW_CHARS 31 /* of the shortest row, which was cut */
 
 enum what { WHAT_UNKNOWN, WHAT_COMPLETION, WHAT_ENTRY };
 
@@ -31,10 +33,18 @@ struct dump {
 	uint8_t last_row[ROW];
 };
 
+/* Rows put together in one of the two ways. */
+struct way {
+	uint64_t (*writer)(const struct bf_line *l, const char *row);
+	struct dump dump[RANKS];
+	struct bf_evidence_list list;
+};
+
 struct bf_dumps {
 	struct bf_evidence_list *list;
-	struct dump dump[RANKS];
-	struct bf_line before; /* the last line without a row */
+	struct way way[2];
+	enum what announced; /* by the last line that speaks of a dump */
+	uint64_t announced_at;
 };
 
 struct row {
@@ -43,15 +53,6 @@ struct row {
 	int64_t offset; /* -1: none in front */
 	const char *at;
 };
-
-struct bf_dumps *bf_dumps_new(struct bf_evidence_list *list)
-{
-	struct bf_dumps *d = calloc(1, sizeof(*d));
-
-	if (d)
-		d->list = list;
-	return d;
-}
 
 /* ---- one row ---- */
 
@@ -68,6 +69,11 @@ static bool digits(const char *p, const char *end, uint32_t n, uint8_t *out)
 		out[i / 2] = (uint8_t)(high << 4 | low);
 	}
 	return true;
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 static bool is_blank(char c)
@@ -162,6 +168,25 @@ static bool find_row(const struct bf_line *l, struct row *out)
 	return false;
 }
 
+bool bf_line_has_row(const struct bf_line *l)
+{
+	struct row row;
+
+	return find_row(l, &row);
+}
+
+bool bf_evidence_row(const char *at, const char *end, uint8_t bytes[ROW], int64_t *offset)
+{
+	const struct bf_line l = { .at = at, .end = end };
+	struct row row;
+
+	if (!find_row(&l, &row) || row.cut)
+		return false;
+	memcpy(bytes, row.bytes, ROW);
+	*offset = row.offset;
+	return true;
+}
+
 /* ---- rows that belong together ---- */
 
 /* "[1,3]<stderr>" or "3:" at the begin of the line, hashed; 0: none. */
@@ -184,11 +209,73 @@ static uint64_t rank_of(const struct bf_line *l, const char *row)
 	return p > l->at && p - l->at < 6 && row - p > 1 && p[0] == ':' && p[1] == ' ' ? 2 * hash + 1 : 0;
 }
 
+/*
+ * The length of what differs between the rows of one writer: a clock, a date, an address, the number of a line right in
+ * front of the row. 0: none of these begins at `p`.
+ */
+static size_t varies(const char *begin, const char *p, const char *row)
+{
+	uint32_t inner = 0, dots = 0, others = 0;
+	size_t n = 0;
+
+	if (*p < '0' || *p > '9' || (p > begin && (bf_hex_digit(p[-1]) >= 0 || is_letter(p[-1]) || p[-1] == '.')))
+		return 0;
+	if (row - p > 2 && p[1] == 'x') {
+		for (n = 2; p + n < row && bf_hex_digit(p[n]) >= 0; n++)
+			;
+		return n;
+	}
+	for (; p + n < row && ((p[n] >= '0' && p[n] <= '9') || strchr(":.,-+/TZ", p[n])); n++) {
+		const bool between = p + n + 1 < row && p[n + 1] >= '0' && p[n + 1] <= '9';
+
+		inner += between && (p[n] < '0' || p[n] > '9');
+		dots += between && p[n] == '.';
+		others += between && (p[n] == '-' || p[n] == '/' || p[n] == 'T');
+	}
+	if (!inner)
+		return p + n == row ? n : 0;
+	return dots == 3 && !others ? 0 : n; /* an IPv4 address is a writer's */
+}
+
+/* All of the prefix that stays the same, hashed. */
+static uint64_t prefix_of(const struct bf_line *l, const char *row)
+{
+	uint64_t hash = 7;
+
+	for (const char *p = l->at; p < row;) {
+		const size_t n = varies(l->at, p, row);
+
+		if (!n)
+			hash = hash * 131 + (uint8_t)*p;
+		p += n ? n : 1;
+	}
+	return hash;
+}
+
+struct bf_dumps *bf_dumps_new(struct bf_evidence_list *list)
+{
+	struct bf_dumps *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->list = list;
+	d->way[0].writer = rank_of;
+	d->way[1].writer = prefix_of;
+	return d;
+}
+
 static bool is_error(const uint8_t *row)
 {
 	const uint32_t opcode = row[15] >> 4;
 
 	return opcode == BF_MLX5_CQE_REQ_ERR || opcode == BF_MLX5_CQE_RESP_ERR;
+}
+
+/* A row that ends an error completion: rows before it were not pasted, and the next one is another's. */
+static bool is_last_row(const struct dump *d, const uint8_t *row)
+{
+	return d->what != WHAT_ENTRY && is_error(row) && row[7] && bf_get_be32(row) == 0 && bf_get_be16(row + 4) == 0 &&
+	       !strstr(bf_mlx5_syndrome_text(row[7]), "unknown");
 }
 
 /* Only a part was pasted: the last row alone has all that matters of a completion, where it is one. */
@@ -213,7 +300,7 @@ static void from_entry(struct bf_evidence *e)
 	e->fact[BF_FACT_QPN] = qpn_ds >> 8;
 }
 
-static int finish(struct bf_dumps *all, struct dump *d)
+static int finish(struct way *w, struct dump *d)
 {
 	const bool whole = d->e.have == UINT64_MAX, tail = (d->e.have >> 48) == 0xffff;
 	struct bf_evidence *e;
@@ -227,36 +314,41 @@ static int finish(struct bf_dumps *all, struct dump *d)
 		return 0; /* words of something else */
 	else
 		bf_evidence_from_cqe(&d->e);
-	e = bf_evidence_add(all->list);
+	e = bf_evidence_add(&w->list);
 	if (!e)
 		return -ENOMEM;
 	*e = d->e;
 	return 0;
 }
 
-static enum what announced(const struct bf_line *before)
+/* What a line without a row says of the rows behind it. */
+static enum what announces(const struct bf_line *l)
 {
-	if (!before->at)
-		return WHAT_UNKNOWN;
-	if (bf_line_find(before, "WQE DUMP|wqe dump"))
+	if (bf_line_find(l, "WQE DUMP|wqe dump"))
 		return WHAT_ENTRY;
-	return bf_line_find(before, "completion|dump_cqe|CQE|cqe") ? WHAT_COMPLETION : WHAT_UNKNOWN;
+	return bf_line_find(l, "completion|dump_cqe|CQE|cqe") ? WHAT_COMPLETION : WHAT_UNKNOWN;
 }
 
-static int begin(struct bf_dumps *all, uint64_t rank, const struct bf_line *l, struct dump **out)
+/* Logs that are JSON have the rest of each line between it and the next. */
+static enum what announced(const struct bf_dumps *all, const struct bf_line *l)
+{
+	return l->number - all->announced_at <= 2 ? all->announced : WHAT_UNKNOWN;
+}
+
+static int begin(struct bf_dumps *all, struct way *w, uint64_t rank, const struct bf_line *l, struct dump **out)
 {
 	struct dump *d = NULL;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < RANKS && !(d && !d->used); i++)
-		if (!d || !all->dump[i].used || all->dump[i].last < d->last)
-			d = &all->dump[i];
+		if (!d || !w->dump[i].used || w->dump[i].last < d->last)
+			d = &w->dump[i];
 	if (d->used)
-		rc = finish(all, d);
+		rc = finish(w, d);
 	memset(d, 0, sizeof(*d));
 	d->used = true;
 	d->rank = rank;
-	d->what = announced(&all->before);
+	d->what = announced(all, l);
 	bf_evidence_begin(&d->e, "dump of a completion", BF_EVIDENCE_MLX5, BF_EVIDENCE_COMPLETION, l);
 	*out = d;
 	return rc;
@@ -271,43 +363,37 @@ static uint32_t place_of(const struct dump *d, const struct row *row)
 }
 
 /* Rows before it, or a word, say that it is a completion's last: of its last word only the index was there. */
-static bool ends_completion(const struct dump *d, const struct bf_line *before, struct row *row)
+static bool ends_completion(const struct dump *d, enum what before, struct row *row)
 {
 	const uint8_t syndrome = row->bytes[7];
 
-	if (!(d ? d->rows || d->what == WHAT_COMPLETION : announced(before) == WHAT_COMPLETION) || !syndrome ||
+	if (!(d ? d->rows || d->what == WHAT_COMPLETION : before == WHAT_COMPLETION) || !syndrome ||
 	    strstr(bf_mlx5_syndrome_text(syndrome), "unknown"))
 		return false;
 	row->bytes[15] = BF_MLX5_CQE_REQ_ERR << 4;
 	return true;
 }
 
-int bf_dumps_line(struct bf_dumps *all, const struct bf_line *l)
+static int take_row(struct bf_dumps *all, struct way *w, const struct bf_line *l, struct row row)
 {
+	const uint64_t rank = w->writer(l, row.at);
 	struct dump *d = NULL;
-	struct row row;
-	uint64_t rank;
 	uint32_t at;
 	int rc = 0;
 
-	if (!find_row(l, &row)) {
-		all->before = *l;
-		return 0;
-	}
-	rank = rank_of(l, row.at);
 	for (uint32_t i = 0; i < RANKS; i++)
-		if (all->dump[i].used && all->dump[i].rank == rank)
-			d = &all->dump[i];
-	if (row.cut && !ends_completion(d, &all->before, &row))
+		if (w->dump[i].used && w->dump[i].rank == rank)
+			d = &w->dump[i];
+	if (row.cut && !ends_completion(d, announced(all, l), &row))
 		return 0;
-	if (d && (l->number - d->last > LINES_APART || place_of(d, &row) == ROWS)) {
-		rc = finish(all, d);
+	if (d && (l->number - d->last > BF_LINES_APART || place_of(d, &row) == ROWS)) {
+		rc = finish(w, d);
 		d = NULL;
 	}
 	if (!d && row.offset >= (int64_t)(ROWS * ROW))
 		return rc; /* the rest of a long entry */
 	if (!d && !rc)
-		rc = begin(all, rank, l, &d);
+		rc = begin(all, w, rank, l, &d);
 	if (rc)
 		return rc;
 	at = place_of(d, &row);
@@ -317,16 +403,48 @@ int bf_dumps_line(struct bf_dumps *all, const struct bf_line *l)
 	d->e.have |= 0xffffull << (at * ROW);
 	d->rows = at + 1;
 	d->last = l->number;
-	return d->e.have == UINT64_MAX ? finish(all, d) : 0;
+	return d->e.have == UINT64_MAX || (row.offset < 0 && is_last_row(d, row.bytes)) ? finish(w, d) : 0;
+}
+
+int bf_dumps_line(struct bf_dumps *all, const struct bf_line *l)
+{
+	struct row row;
+	int rc = 0;
+
+	if (!find_row(l, &row)) {
+		const enum what what = announces(l);
+
+		if (what != WHAT_UNKNOWN || l->number - all->announced_at > 1) {
+			all->announced = what;
+			all->announced_at = l->number;
+		}
+		return 0;
+	}
+	for (uint32_t k = 0; k < BF_ARRAY_LEN(all->way) && !rc; k++)
+		rc = take_row(all, &all->way[k], l, row);
+	return rc;
 }
 
 int bf_dumps_end(struct bf_dumps *all)
 {
+	const struct bf_evidence_list *best;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < RANKS; i++)
-		if (all->dump[i].used && !rc)
-			rc = finish(all, &all->dump[i]);
+	for (uint32_t k = 0; k < BF_ARRAY_LEN(all->way); k++)
+		for (uint32_t i = 0; i < RANKS; i++)
+			if (all->way[k].dump[i].used && !rc)
+				rc = finish(&all->way[k], &all->way[k].dump[i]);
+	best = all->way[1].list.count > all->way[0].list.count ? &all->way[1].list : &all->way[0].list;
+	for (size_t i = 0; i < best->count && !rc; i++) {
+		struct bf_evidence *e = bf_evidence_add(all->list);
+
+		if (e)
+			*e = best->item[i];
+		else
+			rc = -ENOMEM;
+	}
+	for (uint32_t k = 0; k < BF_ARRAY_LEN(all->way); k++)
+		bf_evidence_free(&all->way[k].list);
 	free(all);
 	return rc;
 }

@@ -32,6 +32,8 @@ enum bf_evidence_kind {
 	BF_EVIDENCE_DOWN,       /* the device does not answer, or was given up */
 	BF_EVIDENCE_EVENT,      /* the device speaks of a queue pair, a queue, a port or itself: no entry */
 	BF_EVIDENCE_CALL,       /* a library's call failed, for a reason that it does not say */
+	BF_EVIDENCE_RANKS,      /* a collective that waits for other ranks */
+	BF_EVIDENCE_ANNOUNCED,  /* the next lines speak of an error completion; of one without them it is all */
 	BF_EVIDENCE_PACKET,     /* a packet on the wire; `line` counts packets (packets.h) */
 };
 
@@ -105,6 +107,12 @@ struct bf_evidence_list {
  */
 int bf_evidence_read(const char *text, size_t len, struct bf_evidence_list *list, struct bf_error *err);
 void bf_evidence_free(struct bf_evidence_list *list);
+
+/*
+ * The first row of 16 bytes between `at` and `end`, one line: four words, or an offset and bytes, as libraries, kernels
+ * and hexdump print them. `offset` is -1 where none stands in front. False: there is no row.
+ */
+bool bf_evidence_row(const char *at, const char *end, uint8_t bytes[16], int64_t *offset);
 
 /* The syndrome of a completion, from the verbs status where only that is known; -1: none. */
 int64_t bf_evidence_syndrome(const struct bf_evidence *e);

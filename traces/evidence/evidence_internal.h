@@ -34,11 +34,13 @@ struct bf_evidence_forms {
 	const struct bf_evidence_form *form;
 	size_t n;
 };
-extern const struct bf_evidence_forms bf_forms_nic, bf_forms_drive, bf_forms_gpu;
+extern const struct bf_evidence_forms bf_forms_nic, bf_forms_drive, bf_forms_gpu, bf_forms_down, bf_forms_words;
 /* Form `i` of all tables, in the order in which they are asked; NULL: past the last. */
 const struct bf_evidence_form *bf_evidence_form(size_t i);
 /* As `take`: the cue alone tells, and labels may be missing. */
 bool bf_take_always(const struct bf_line *l, struct bf_evidence *e);
+/* By the text of a verbs status, which becomes the fact if there is none. */
+bool bf_take_verbs_text(const struct bf_line *l, struct bf_evidence *e);
 
 void bf_evidence_begin(struct bf_evidence *e, const char *form, enum bf_evidence_device device,
 		       enum bf_evidence_kind kind, const struct bf_line *l);
@@ -56,11 +58,16 @@ struct bf_dumps *bf_dumps_new(struct bf_evidence_list *list); /* NULL: no memory
 /* The line, if it has a row. 0 or -ENOMEM. */
 int bf_dumps_line(struct bf_dumps *d, const struct bf_line *l);
 int bf_dumps_end(struct bf_dumps *d); /* frees it */
+bool bf_line_has_row(const struct bf_line *l);
+#define BF_LINES_APART 8u  /* other lines between two rows of a dump, or before what was announced */
+#define BF_LINES_JOINED 3u /* lines that one of a terminal's width may have become */
 
 /* The text's lines, as they stand. */
 int bf_evidence_read_plain(const char *text, size_t len, struct bf_evidence_list *list);
-/* again.c: a text in which nothing was found that way. Lines count from `first` on. */
-int bf_evidence_read_again(const char *text, size_t len, uint64_t first, struct bf_evidence_list *list);
+/* again.c: the text without what terminals, logs and forums put into it; lines count on from list->lines. */
+int bf_evidence_read_text(const char *text, size_t len, struct bf_evidence_list *list);
+/* The pieces from `from` on, by line, each announcement in what it announces. */
+int bf_evidence_put_in_order(struct bf_evidence_list *list, size_t from);
 /* ring.c: words without a word about them, as entries if they are a ring. Lines likewise. */
 int bf_evidence_ring(const char *text, size_t len, uint64_t first_line, struct bf_evidence_list *list);
 

@@ -19,6 +19,33 @@ static bool take_sdma_test(const struct bf_line *l, struct bf_evidence *e)
 	return bf_line_find(l, "ring sdma|<sdma_v") != NULL;
 }
 
+/* Statuses of ROCr that stop a queue (hsa.h); others are of calls. */
+static bool take_hsa(const struct bf_line *l, struct bf_evidence *e)
+{
+	(void)e;
+	return bf_line_find(l, "APERTURE_VIOLATION|ERROR_EXCEPTION|MEMORY_FAULT|ILLEGAL_INSTRUCTION|PACKET_FORMAT") !=
+	       NULL;
+}
+
+static bool take_cuda(const struct bf_line *l, struct bf_evidence *e)
+{
+	(void)e;
+	return bf_line_find(l, "illegal memory access|misaligned address|unspecified launch|illegal instruction") !=
+	       NULL;
+}
+
+static bool take_sdma(const struct bf_line *l, struct bf_evidence *e)
+{
+	return (void)e, bf_line_find(l, "ring sdma") != NULL;
+}
+
+static bool take_no_sdma(const struct bf_line *l, struct bf_evidence *e)
+{
+	return (void)e, bf_line_find(l, "ring sdma") == NULL;
+}
+
+#define GPU BF_EVIDENCE_GPU
+
 static const struct bf_evidence_form forms[] = {
 	/* Linux: drivers/gpu/drm/amd/amdgpu/amdgpu_job.c */
 	{ "amdgpu's ring time-out",
@@ -103,5 +130,22 @@ static const struct bf_evidence_form forms[] = {
 	  { { "address=", BF_FACT_ADDRESS, 16 } },
 	  bf_take_always },
 	{ "a PCIe error", "PCIe Bus Error:", BF_EVIDENCE_PCIE, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
+	/* Linux drivers/gpu/drm/amd: amdgpu_job.c, amdkfd, gmc_v9_0.c */
+	{ "amdgpu's ring time-out",
+	  "timeout, but soft recovered",
+	  BF_EVIDENCE_SDMA,
+	  BF_EVIDENCE_TIMEOUT,
+	  { { 0 } },
+	  take_sdma },
+	{ "amdgpu's ring time-out", "timeout, but soft recovered", GPU, BF_EVIDENCE_TIMEOUT, { { 0 } }, take_no_sdma },
+	{ "amdkfd's wait for a fence", "fence wait loop timeout", GPU, BF_EVIDENCE_TIMEOUT, { { 0 } }, bf_take_always },
+	{ "amdgpu's wait for a fence", "fences timed out", GPU, BF_EVIDENCE_TIMEOUT, { { 0 } }, bf_take_always },
+	{ "amdgpu's page fault", "VMC page fault (", GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
+	/* ROCm/ROCR-Runtime, ROCm/clr */
+	{ "ROCr's error of a queue", "HSA_STATUS_ERROR_", GPU, BF_EVIDENCE_FAULT, { { 0 } }, take_hsa },
+	/* docs.nvidia.com/cuda: cudaErrorIllegalAddress and its neighbours */
+	{ "a CUDA error", "CUDA error: ", GPU, BF_EVIDENCE_FAULT, { { 0 } }, take_cuda },
+	{ "a CUDA error", "CUDA_ERROR_ILLEGAL_ADDRESS", GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
+	{ "a CUDA error", "cudaErrorIllegalAddress", GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
 };
 const struct bf_evidence_forms bf_forms_gpu = { forms, BF_ARRAY_LEN(forms) };

@@ -11,7 +11,7 @@ static const struct {
 	uint8_t status;
 } verbs_texts[] = {
 	{ "local length error", 1 },
-	{ "local QP operation error", 2 },
+	{ "local QP operation err", 2 },
 	{ "local protection error", 4 },
 	{ "Work Request Flushed Error", 5 },
 	{ "WORK REQUEST FLUSHED ERROR", 5 },
@@ -90,7 +90,9 @@ static bool take_devx(const struct bf_line *l, struct bf_evidence *e)
 		uint16_t opcode;
 	} commands[] = { { "RST2INIT_QP", 0x502 }, { "INIT2RTR_QP", 0x503 }, { "RTR2RTS_QP", 0x504 },
 			 { "CREATE_QP", 0x500 },   { "CREATE_CQ", 0x400 },   { "CREATE_DCT", 0x710 },
-			 { "(DCT)", 0x710 } };
+			 { "(DCT)", 0x710 },       { "(QP)", 0x500 },        { "(CQ)", 0x400 },
+			 { "(MKEY)", 0x200 },      { "(502)", 0x502 },       { "(503)", 0x503 },
+			 { "(504)", 0x504 } };
 
 	for (size_t i = 0; i < BF_ARRAY_LEN(commands); i++)
 		if (bf_line_find(l, commands[i].name))
@@ -105,7 +107,7 @@ static bool take_call(const struct bf_line *l, struct bf_evidence *e)
 	return bf_line_find(l, "ailed|rror|Unable|NULL value") != NULL;
 }
 
-static bool take_verbs_text(const struct bf_line *l, struct bf_evidence *e)
+bool bf_take_verbs_text(const struct bf_line *l, struct bf_evidence *e)
 {
 	for (size_t i = 0; i < BF_ARRAY_LEN(verbs_texts); i++) {
 		if (!bf_line_find(l, verbs_texts[i].text))
@@ -120,7 +122,7 @@ static bool take_verbs_text(const struct bf_line *l, struct bf_evidence *e)
 /* A number of a status, or else its text. Success is no evidence. */
 static bool take_verbs(const struct bf_line *l, struct bf_evidence *e)
 {
-	return e->fact[BF_FACT_VERBS] >= 0 ? e->fact[BF_FACT_VERBS] != 0 : take_verbs_text(l, e);
+	return e->fact[BF_FACT_VERBS] >= 0 ? e->fact[BF_FACT_VERBS] != 0 : bf_take_verbs_text(l, e);
 }
 
 /* Linux mlx5_cmd_out_err(): "RTR2RTS_QP(0x504) op_mod(0x0) failed, status bad parameter(0x3), syndrome (0x4bb88f)". */
@@ -143,7 +145,7 @@ static bool take_qp_event(const struct bf_line *l, struct bf_evidence *e)
 	const char *text = bf_line_find(l, " error: "),
 		   *open = text ? memchr(text, '(', (size_t)(l->end - text)) : NULL;
 
-	if (!open || e->fact[BF_FACT_QPN] < 0 || !take_verbs_text(l, e))
+	if (!open || e->fact[BF_FACT_QPN] < 0 || !bf_take_verbs_text(l, e))
 		return false;
 	e->fact[BF_FACT_VENDOR] = bf_line_number(l, open + 1, 16);
 	open = memchr(open, ' ', (size_t)(l->end - open));
@@ -227,7 +229,7 @@ static const struct bf_evidence_form forms[] = {
 	  "vendor_err 0x",
 	  MLX5,
 	  BF_EVIDENCE_COMPLETION,
-	  { { "vendor_err ", BF_FACT_VENDOR, 0 }, { "[qpn ", BF_FACT_QPN, 0 }, { "wrid ", BF_FACT_WR_ID, 0 } },
+	  { { "vendor_err ", BF_FACT_VENDOR, 0 }, { "qpn ", BF_FACT_QPN, 0 }, { "wrid ", BF_FACT_WR_ID, 0 } },
 	  take_verbs },
 	/* NVIDIA/nccl src/transport/net_ib.cc: all in decimal */
 	{ "NCCL's completion with error",
@@ -265,7 +267,7 @@ static const struct bf_evidence_form forms[] = {
 	  MLX5,
 	  BF_EVIDENCE_COMPLETION,
 	  { { "error on qp ", BF_FACT_QPN, 0 }, { " syndrome ", BF_FACT_VENDOR, 0 } },
-	  take_verbs_text },
+	  bf_take_verbs_text },
 	/* uccl-project/uccl collective/rdma/rdma_io.cc */
 	{ "UCCL's completion with error",
 	  "CQ state error: ",
@@ -279,7 +281,7 @@ static const struct bf_evidence_form forms[] = {
 	  MLX5,
 	  BF_EVIDENCE_COMPLETION,
 	  { { "err: ", BF_FACT_ERRNO, 10 } },
-	  take_verbs_text },
+	  bf_take_verbs_text },
 	/* ofiwg/libfabric prov/efa: no queue pair's error, but the event of one that nobody took */
 	{ "libfabric's event that nobody reads",
 	  "Unable to write to EQ",
@@ -299,7 +301,7 @@ static const struct bf_evidence_form forms[] = {
 	  MLX5,
 	  BF_EVIDENCE_COMPLETION,
 	  { { "Opcode ", BF_FACT_OPCODE, 10 } },
-	  take_verbs_text },
+	  bf_take_verbs_text },
 	/* perftest: src/perftest_communication.c */
 	{ "perftest's completion with error",
 	  "ailed status ",
@@ -324,7 +326,7 @@ static const struct bf_evidence_form forms[] = {
 	  MLX5,
 	  BF_EVIDENCE_COMPLETION,
 	  { { 0 } },
-	  take_verbs_text },
+	  bf_take_verbs_text },
 	{ "SPDK's completion with error",
 	  "WC error",
 	  MLX5,
@@ -394,7 +396,7 @@ static const struct bf_evidence_form forms[] = {
 	  bf_take_always },
 	/* DEVX: NVIDIA/nvshmem ibgda.cpp, openucx/ucx; verbs calls in others' words */
 	{ "a refused DEVX command",
-	  "mlx5dv_devx_obj_",
+	  "mlx5dv_devx_",
 	  MLX5,
 	  BF_EVIDENCE_COMMAND,
 	  { { "syndrome ", BF_FACT_FIRMWARE, 0 } },
@@ -425,24 +427,34 @@ static const struct bf_evidence_form forms[] = {
 	  MLX5,
 	  BF_EVIDENCE_COMPLETION,
 	  { { "qp_num=", BF_FACT_QPN, 0 } },
-	  take_verbs_text },
-	{ "a verbs status in words", "_ACCESS_ERR", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
-	{ "a verbs status in words", "INVALID_REQUEST_ERR", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
-	{ "a verbs status in words", "IBV_WC_", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+	  bf_take_verbs_text },
+	{ "a verbs status in words", "_ACCESS_ERR", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, bf_take_verbs_text },
+	{ "a verbs status in words",
+	  "INVALID_REQUEST_ERR",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { 0 } },
+	  bf_take_verbs_text },
+	{ "a verbs status in words", "IBV_WC_", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, bf_take_verbs_text },
 	/* deepseek-ai/DeepEP csrc/kernels */
 	{ "DeepEP's time-out", "DeepEP ", MLX5, BF_EVIDENCE_TIMEOUT, { { 0 } }, take_deepep },
-	{ "a verbs status", "local length error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
-	{ "a verbs status", "local QP operation error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
-	{ "a verbs status", "local protection error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
-	{ "a verbs status", "equest Flushed", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
-	{ "a verbs status", "equest flushed", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
-	{ "a verbs status", "REQUEST FLUSHED", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
-	{ "a verbs status", "remote invalid request error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
-	{ "a verbs status", "remote access error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
-	{ "a verbs status", "remote operation error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
-	{ "a verbs status", "retry counter exceeded", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
-	{ "a verbs status", "retry count exceeded", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
-	{ "a verbs status", "RETRY COUNTER EXCEEDED", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, take_verbs_text },
+	{ "a verbs status", "local length error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, bf_take_verbs_text },
+	{ "a verbs status", "local QP operation error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, bf_take_verbs_text },
+	{ "a verbs status", "local protection error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, bf_take_verbs_text },
+	{ "a verbs status", "equest Flushed", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, bf_take_verbs_text },
+	{ "a verbs status", "equest flushed", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, bf_take_verbs_text },
+	{ "a verbs status", "REQUEST FLUSHED", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, bf_take_verbs_text },
+	{ "a verbs status",
+	  "remote invalid request error",
+	  MLX5,
+	  BF_EVIDENCE_COMPLETION,
+	  { { 0 } },
+	  bf_take_verbs_text },
+	{ "a verbs status", "remote access error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, bf_take_verbs_text },
+	{ "a verbs status", "remote operation error", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, bf_take_verbs_text },
+	{ "a verbs status", "retry counter exceeded", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, bf_take_verbs_text },
+	{ "a verbs status", "retry count exceeded", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, bf_take_verbs_text },
+	{ "a verbs status", "RETRY COUNTER EXCEEDED", MLX5, BF_EVIDENCE_COMPLETION, { { 0 } }, bf_take_verbs_text },
 	/* kvcache-ai/Mooncake worker_pool.cpp */
 	{ "Mooncake's transfer",
 	  "Process failed for slice",

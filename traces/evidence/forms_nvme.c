@@ -21,7 +21,7 @@ static bool set_status(struct bf_evidence *e, int64_t status)
 /* nvme-cli: "NVMe status: PRP Offset Invalid: ...(0x2013)". */
 static bool take_nvme_cli(const struct bf_line *l, struct bf_evidence *e)
 {
-	const char *p = bf_line_find(l, "NVMe status: |NVMe Status:"), *open = NULL;
+	const char *p = bf_line_find(l, "NVMe status: |NVMe Status:|INVALID_FIELD: |INVALID_OPCODE: "), *open = NULL;
 	int64_t status;
 
 	for (const char *q = p; q && q < l->end && (q = memmem(q, (size_t)(l->end - q), "(0x", 3)) != NULL; q++)
@@ -175,5 +175,32 @@ static const struct bf_evidence_form forms[] = {
 	{ "nvme-cli's status", "command error:", NVME, BF_EVIDENCE_COMPLETION, { { 0 } }, take_old_nvme_cli },
 	{ "nvme-cli's status", "NVMe status: ", NVME, BF_EVIDENCE_COMPLETION, { { 0 } }, take_nvme_cli },
 	{ "nvme-cli's status", "NVMe Status:", NVME, BF_EVIDENCE_COMPLETION, { { 0 } }, take_nvme_cli },
+	{ "nvme-cli's status", "INVALID_FIELD: ", NVME, BF_EVIDENCE_COMPLETION, { { 0 } }, take_nvme_cli },
+	{ "nvme-cli's status", "INVALID_OPCODE: ", NVME, BF_EVIDENCE_COMPLETION, { { 0 } }, take_nvme_cli },
+	/* Linux drivers/nvme/host/core.c, pci.c; block/blk-core.c */
+	{ "Linux' controller that does not start",
+	  "dentify controller failed",
+	  NVME,
+	  BF_EVIDENCE_DOWN,
+	  { { 0 } },
+	  bf_take_always },
+	{ "Linux' controller that does not start",
+	  "dentify Controller failed",
+	  NVME,
+	  BF_EVIDENCE_DOWN,
+	  { { "failed (-", BF_FACT_ERRNO, 10 } },
+	  bf_take_always },
+	{ "Linux' controller that is given up",
+	  "evice after reset failure",
+	  NVME,
+	  BF_EVIDENCE_DOWN,
+	  { { "failure: -|status: -", BF_FACT_ERRNO, 10 } },
+	  bf_take_always },
+	{ "the block layer's error",
+	  "error, dev nvme",
+	  NVME,
+	  BF_EVIDENCE_COMPLETION,
+	  { { ", sector ", BF_FACT_LBA, 10 } },
+	  NULL },
 };
 const struct bf_evidence_forms bf_forms_drive = { forms, BF_ARRAY_LEN(forms) };

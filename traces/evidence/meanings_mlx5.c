@@ -347,6 +347,19 @@ static const struct bf_meaning_row rows[] = {
 	      { "MLX5-RETRY-EXCEEDED", "The path to that rank is dead." },
 	      { NO_RULE, "That rank never launched the kernel, or failed first." } },
 	    "The rank that is waited for: is it alive, does its kernel run, what does its queue pair say?" } },
+	{ BF_EVIDENCE_MLX5,
+	  BF_EVIDENCE_RANKS,
+	  -1,
+	  -1,
+	  { "collective timeout",
+	    "WATCHDOG",
+	    "A collective did not end in its time: some rank waits for another one. Who waits seldom is who failed.",
+	    { { NO_RULE, "A rank died or never called it: the one whose sequence number is behind the others'." },
+	      { "MLX5-RETRY-EXCEEDED", "The path to a rank is dead: its log, or its peer's, has status 12." },
+	      { "MLX5-ERROR-IGNORED", "A queue pair failed, and nobody looked at the completion." },
+	      { "MLX5-NOT-RUNG", "A GPU or proxy posted and never rang." } },
+	    "The first error of all ranks' logs of that time; the last collective of each rank (NCCL's flight "
+	    "recorder); NCCL_DEBUG=INFO." } },
 
 };
 

@@ -248,16 +248,78 @@ int bf_evidence_read_plain(const char *text, size_t len, struct bf_evidence_list
 	return rc;
 }
 
+/* ---- what belongs together ---- */
+
+static int by_line(const void *a, const void *b)
+{
+	const struct bf_evidence *x = a, *y = b;
+
+	return x->line != y->line ? (x->line < y->line ? -1 : 1) : (int)x->kind - (int)y->kind;
+}
+
+/*
+ * The completion that an announcement speaks of: the next one that no other announcement has, of the same line or of
+ * those behind it. Of a line that was wrapped the second half may be the announcement.
+ */
+static struct bf_evidence *announced_by(struct bf_evidence *item, size_t i, size_t count, const bool *claimed)
+{
+	size_t k = i;
+
+	while (k > 0 && item[k - 1].line == item[i].line)
+		k--;
+	for (; k < count && item[k].line - item[i].line <= BF_LINES_APART; k++)
+		if (item[k].kind == BF_EVIDENCE_COMPLETION && item[k].device == item[i].device && !claimed[k])
+			return &item[k];
+	for (k = i; k > 0 && item[i].line - item[k - 1].line < BF_LINES_JOINED; k--)
+		if (item[k - 1].kind == BF_EVIDENCE_COMPLETION && item[k - 1].device == item[i].device &&
+		    !claimed[k - 1])
+			return &item[k - 1];
+	return NULL;
+}
+
+/*
+ * In the order of the text, though a dump ends behind lines of other ranks. Announcements go into what they announce;
+ * one without its completion is all that was pasted of it.
+ */
+int bf_evidence_put_in_order(struct bf_evidence_list *list, size_t from)
+{
+	const size_t count = list->count - from;
+	struct bf_evidence *item;
+	bool *claimed;
+	size_t kept = 0;
+
+	if (!count)
+		return 0;
+	item = list->item + from;
+	claimed = calloc(count, sizeof(*claimed));
+	if (!claimed)
+		return -ENOMEM;
+	qsort(item, count, sizeof(*item), by_line);
+	for (size_t i = 0; i < count; i++) {
+		struct bf_evidence *told;
+
+		if (item[i].kind != BF_EVIDENCE_ANNOUNCED)
+			continue;
+		told = announced_by(item, i, count, claimed);
+		if (!told) {
+			item[i].kind = BF_EVIDENCE_COMPLETION;
+			claimed[i] = true;
+			continue;
+		}
+		merge(told, &item[i]);
+		claimed[told - item] = true;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (item[i].kind != BF_EVIDENCE_ANNOUNCED)
+			item[kept++] = item[i];
+	list->count = from + kept;
+	free(claimed);
+	return 0;
+}
+
 int bf_evidence_read(const char *text, size_t len, struct bf_evidence_list *list, struct bf_error *err)
 {
-	const uint64_t lines = list->lines;
-	const size_t count = list->count;
-	int rc;
+	const int rc = bf_evidence_read_text(text, len, list);
 
-	while (len && text[len - 1] == '\0') /* texts out of C come with their ends */
-		len--;
-	rc = bf_evidence_read_plain(text, len, list);
-	if (!rc && list->count == count)
-		rc = bf_evidence_read_again(text, len, lines, list);
 	return rc ? bf_fail(err, rc, "line %llu: out of memory", (unsigned long long)list->lines) : 0;
 }

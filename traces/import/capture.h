@@ -28,6 +28,9 @@
 #include "sim/record.h"
 #include "traces/container/number_map_internal.h"
 
+/* What a trace says of its origin when a capture was imported. */
+#define BF_CAPTURE_FORM "mlx5-capture"
+
 enum bf_capture_kind {
 	BF_CAPTURE_MKEY,
 	BF_CAPTURE_QP,

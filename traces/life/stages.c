@@ -69,7 +69,7 @@ struct bf_stages {
 	struct bf_number_map queues, entries, busies;
 	struct queue **queue;
 	struct busy **busy;
-	uint32_t nqueues, nbusies;
+	uint32_t nqueues, queue_cap, nbusies, busy_cap;
 	struct entry *entry;
 	size_t nentries;
 	uint64_t free_entry;
@@ -229,19 +229,16 @@ static int queue_of(struct bf_stages *s, const struct type *k, uint32_t n, const
 	const char *actor = bf_trace_actor_name(s->trace, rec->actor);
 	const bool numbered = row->queue || (life->prefix && bf_life_queue_number(life, actor, &qn));
 	const uint64_t key[3] = { k->rows[n].number, numbered ? number_of(actor) : rec->actor, qn };
-	struct queue *q, **more;
+	struct queue *q;
 
 	*at = (uint32_t)bf_number_get(&s->queues, key);
 	if (!*at) {
 		q = calloc(1, sizeof(*q));
-		more = q ? realloc(s->queue, (s->nqueues + 1) * sizeof(struct queue *)) : NULL;
-		if (!more || bf_number_put(&s->queues, key, s->nqueues + 1)) {
+		if (!q || BF_GROW(s->queue, s->queue_cap, s->nqueues + 1) ||
+		    bf_number_put(&s->queues, key, s->nqueues + 1)) {
 			free(q);
-			if (more)
-				s->queue = more;
 			return no_memory(s);
 		}
-		s->queue = more;
 		s->queue[s->nqueues++] = q;
 		*at = s->nqueues;
 		q->life = life;
@@ -367,18 +364,15 @@ static int take_busy(struct bf_stages *s, const struct type *k, const struct bf_
 	const uint64_t key[3] = { rec->actor, 0, 0 }, other = value_of(k->other, rec);
 	const uint64_t begin = k->busy->since ? other : rec->time_ps, end = k->busy->since ? rec->time_ps : other;
 	uint64_t at = bf_number_get(&s->busies, key);
-	struct busy *b, **more;
+	struct busy *b;
 
 	if (!at) {
 		b = calloc(1, sizeof(*b));
-		more = b ? realloc(s->busy, (s->nbusies + 1) * sizeof(struct busy *)) : NULL;
-		if (!more || bf_number_put(&s->busies, key, s->nbusies + 1)) {
+		if (!b || BF_GROW(s->busy, s->busy_cap, s->nbusies + 1) ||
+		    bf_number_put(&s->busies, key, s->nbusies + 1)) {
 			free(b);
-			if (more)
-				s->busy = more;
 			return no_memory(s);
 		}
-		s->busy = more;
 		s->busy[s->nbusies++] = b;
 		at = s->nbusies;
 		snprintf(b->b.name, sizeof(b->b.name), "%.47s", bf_trace_actor_name(s->trace, rec->actor));

@@ -203,14 +203,12 @@ static int group_threads(struct bf_stuck *s)
 static void unknown(struct bf_stuck *s, const char *fmt, ...) BF_PRINTF(2, 3);
 static void unknown(struct bf_stuck *s, const char *fmt, ...)
 {
-	char(*more)[200] = realloc(s->unknown, (s->nunknown + 1) * sizeof(*more));
 	va_list ap;
 
-	if (!more)
+	if (BF_GROW(s->unknown, s->unknown_cap, s->nunknown + 1))
 		return;
-	s->unknown = more;
 	va_start(ap, fmt);
-	vsnprintf(s->unknown[s->nunknown++], sizeof(*more), fmt, ap);
+	vsnprintf(s->unknown[s->nunknown++], sizeof(*s->unknown), fmt, ap);
 	va_end(ap);
 }
 

@@ -119,7 +119,7 @@ struct bf_stuck {
 	struct bf_stuck_group *groups;
 	uint32_t ngroups, cap_groups;
 	char (*unknown)[200];
-	uint32_t nunknown;
+	uint32_t nunknown, unknown_cap;
 };
 
 /* A type of record and who takes it. 0 or -ENOMEM. */

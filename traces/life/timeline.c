@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/hopper/word.h"
 #include "sim/grow.h"
 #include "traces/container/number_map_internal.h"
 #include "traces/device.h"
@@ -438,21 +437,6 @@ static int show(struct timeline *t, const struct type *k, const struct bf_trace_
 
 /* ---- values ---- */
 
-static uint64_t made_of(enum bf_timeline_make make, uint64_t value)
-{
-	switch (make) {
-	case BF_SIGNAL_MBAR_PHASE:
-		return bf_mbar_phase(value);
-	case BF_SIGNAL_MBAR_PENDING:
-		return bf_mbar_pending(value);
-	case BF_SIGNAL_MBAR_TX:
-		return (uint64_t)(int64_t)bf_mbar_tx(value);
-	case BF_SIGNAL_PLAIN:
-	default:
-		return value;
-	}
-}
-
 static int tell_value(struct timeline *t, const struct bf_timeline_signal_row *row, const struct bf_trace_record *rec)
 {
 	const struct bf_rec_field *field = bf_schema_field(rec->type, row->field), *of = field_of(rec->type, row->of);
@@ -478,7 +462,8 @@ static int tell_value(struct timeline *t, const struct bf_timeline_signal_row *r
 			 row->name, of ? of->name : "", (unsigned long long)which);
 		rc = t->out->signal(t->out, (uint32_t)signal, track, of ? name : row->name, row->bits);
 	}
-	value = made_of(row->make, value_of(field, rec)) + (plus ? value_of(plus, rec) : 0);
+	value = value_of(field, rec);
+	value = (row->make ? row->make(value) : value) + (plus ? value_of(plus, rec) : 0);
 	return rc ? rc
 		  : t->out->value(t->out, (uint32_t)signal, rec->time_ps,
 				  row->bits < 64 ? value & ((1ull << row->bits) - 1) : value);

@@ -175,12 +175,6 @@ static void peer_receives(struct bf_replay *r, struct bf_replay_peer *p)
 	set_dbrec(host->records, p->dbrec, BF_MLX5_DBR_RCV, p->rq_producer);
 }
 
-static bool takes_receive(uint8_t opcode)
-{
-	return opcode == BF_MLX5_OP_SEND || opcode == BF_MLX5_OP_SEND_IMM || opcode == BF_MLX5_OP_SEND_INVAL ||
-	       opcode == BF_MLX5_OP_RDMA_WRITE_IMM;
-}
-
 /* What the peer must have sent for a captured receive completion; false when it had no part in it. */
 static bool peer_message(const struct bf_replay_qp *q, const struct bf_replay_cqe *c, uint8_t *opcode, uint32_t *len)
 {
@@ -262,7 +256,7 @@ static void write_blocks(struct bf_replay_qp *q, uint64_t at, const uint8_t *byt
 static void post_entry(struct bf_replay *r, struct bf_replay_qp *q, const struct bf_replay_entry *e)
 {
 	write_blocks(q, e->at, e->ev->bytes, e->blocks);
-	if (q->peer && takes_receive(e->opcode) && e->outcome != BF_MLX5_SYND_RNR_EXC)
+	if (q->peer && bf_replay_takes_receive(e->opcode) && e->outcome != BF_MLX5_SYND_RNR_EXC)
 		peer_receives(r, q->peer);
 	mark(r, e->ev);
 }
@@ -307,6 +301,21 @@ static int walk_doorbell(struct bf_replay *r, const struct bf_capture_event *ev)
 	else if (q->next_entry)
 		ring_doorbell(&r->host[0], q->entries[q->next_entry - 1].ev->bytes);
 	return 0;
+}
+
+/* An entry that the device fetched before any doorbell of the capture: its doorbell stands in front of the capture. */
+static void walk_wqe(struct bf_replay *r, const struct bf_capture_event *ev)
+{
+	struct bf_replay_qp *q = bf_replay_find_qp(r, ev->queue.qpn);
+
+	if (!q->sq_base || q->doorbells)
+		return;
+	while (q->next_entry < q->nentries && q->entries[q->next_entry].ev->line <= ev->line) {
+		const struct bf_replay_entry *e = &q->entries[q->next_entry++];
+
+		post_entry(r, q, e);
+		publish(r, q, e->at + e->blocks, e->ev->bytes);
+	}
 }
 
 /*
@@ -373,27 +382,31 @@ static void mark_unrung(struct bf_replay *r, const struct bf_replay_qp *q)
 }
 
 /*
- * A capture that begins in the middle of a queue's life: NOPs take the places of entries before it, empty messages
- * those of receives. What they complete is forgotten.
+ * A capture that begins in the middle of a queue's life: NOPs take the places of entries before it, and empty messages
+ * where the other end has receives before it. What they complete is forgotten.
  */
 static int take_earlier(struct bf_replay *r, struct bf_replay_qp *q)
 {
 	const struct bf_replay_cqe empty = { .opcode = BF_MLX5_CQE_RESP_SEND, .qpn = q->cap->qpn };
-	struct bf_mlx5_ctrl nop[BF_MLX5_WQEBB / sizeof(struct bf_mlx5_ctrl)] = { 0 };
-	uint64_t end;
+	struct bf_mlx5_ctrl entry[BF_MLX5_WQEBB / sizeof(struct bf_mlx5_ctrl)] = { 0 };
+	const uint32_t messages = q->loop ? q->loop->rq_base : 0;
+	uint64_t room = q->cap->sq_wqebbs, end;
 	int rc = 0;
 
+	if (messages && q->loop->cap->rq_wqes < room)
+		room = q->loop->cap->rq_wqes;
 	while (!rc && q->producer < q->sq_base) {
-		end = q->producer + q->cap->sq_wqebbs < q->sq_base ? q->producer + q->cap->sq_wqebbs : q->sq_base;
+		end = q->producer + room < q->sq_base ? q->producer + room : q->sq_base;
 		for (uint64_t at = q->producer; at < end; at++) {
-			nop->opmod_idx_opcode = bf_to_be32((uint32_t)at << 8 | BF_MLX5_OP_NOP);
-			nop->qpn_ds = bf_to_be32(q->cap->qpn << 8 | 1);
-			write_blocks(q, at, (const void *)nop, 1);
+			entry->opmod_idx_opcode =
+			    bf_to_be32((uint32_t)at << 8 | (at < messages ? BF_MLX5_OP_SEND : BF_MLX5_OP_NOP));
+			entry->qpn_ds = bf_to_be32(q->cap->qpn << 8 | 1);
+			write_blocks(q, at, (const void *)entry, 1);
 		}
-		publish(r, q, end, (const void *)nop);
+		publish(r, q, end, (const void *)entry);
 		rc = run_until(r, r->sim->now_ps + PATIENCE_PS);
 	}
-	for (uint32_t i = 0; !rc && i < q->rq_base; i++) {
+	for (uint32_t i = 0; !rc && !q->loop && i < q->rq_base; i++) {
 		peer_sends(r, q, &empty);
 		rc = run_until(r, r->sim->now_ps + PATIENCE_PS);
 	}
@@ -443,7 +456,8 @@ static int walk(struct bf_replay *r)
 			post_to_srq(r, ev);
 			break;
 		case BF_CAPTURE_WQE:
-			break; /* went in with its doorbell */
+			walk_wqe(r, ev); /* most went in with their doorbell */
+			break;
 		default:
 			mark(r, ev); /* receive entries go in when there is room */
 			break;

@@ -13,7 +13,8 @@
  * completion's opcode: the device that failed no longer fetched it.
  *
  * A capture may begin in the middle of a queue's life: NOPs and empty messages take the places of what came before, and
- * completions of that are not compared.
+ * completions of that are not compared. Nor are those of messages that were under way when it began; an entry that was
+ * fetched before the first doorbell of the capture has had its doorbell before it.
  *
  * Compared are, per completion queue: order (but not how sends and receives alternate where the peer is made up: when
  * it sends is the replay's choice), opcode, queue pair, WQE counter, the requester's WQE opcode, the byte

@@ -58,7 +58,9 @@ struct bf_replay_qp {
 	uint64_t producer; /* blocks rung so far */
 	/* Where the capture begins, in the middle of the queue's life: blocks and receives before are unknown. */
 	uint32_t sq_base, rq_base;
-	bool sq_begun, rq_begun;
+	bool sq_begun, rq_begun, rq_lines; /* rq_lines: an entry of the receive queue has had a line */
+	uint32_t messages, received;       /* so far: sent in the capture, and received that were sent in it */
+	int64_t in_flight;                 /* received in the capture, less than what its other end has sent in it */
 	uint32_t doorbells, send_stand_ins;
 	/* Receive queue: entries by running number; NULL where the capture has none. */
 	const struct bf_capture_event **recv;
@@ -141,6 +143,8 @@ void bf_replay_read_cqe(const uint8_t *bytes, struct bf_replay_cqe *out);
 /* A completion of an entry in front of the capture's first one: nothing to compare. */
 bool bf_replay_is_earlier(const struct bf_replay *r, const struct bf_replay_cqe *c);
 enum bf_replay_side bf_replay_cqe_side(const struct bf_replay_cqe *c);
+/* Whether a message of this opcode consumes a receive. */
+bool bf_replay_takes_receive(uint8_t opcode);
 
 /* replay_world.c */
 int bf_replay_world_open(struct bf_replay *r);

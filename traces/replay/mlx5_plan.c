@@ -249,6 +249,17 @@ static int add_recv(struct bf_replay *r, struct bf_replay_qp *q, const struct bf
 	return 0;
 }
 
+/* Indices have 16 bits and wrap. */
+static bool lies_before(uint32_t index, uint32_t base)
+{
+	return (int16_t)(uint16_t)(index - base) < 0;
+}
+
+static bool is_earlier_receive(const struct bf_replay_qp *q, uint32_t index)
+{
+	return q->rq_base && q->nrecv - q->rq_base <= q->cap->rq_wqes && lies_before(index, q->rq_base);
+}
+
 static int plan_recv_entry(struct bf_replay *r, const struct bf_capture_event *ev)
 {
 	struct bf_replay_qp *q;
@@ -261,6 +272,8 @@ static int plan_recv_entry(struct bf_replay *r, const struct bf_capture_event *e
 		return bf_fail(r->err, -EBADMSG,
 			       "line %" PRIu32 ": the entry does not fit into the receive ring of QP 0x%" PRIx32,
 			       ev->line, q->cap->qpn);
+	if (is_earlier_receive(q, ev->queue.index))
+		return 0;
 	at = bf_replay_unwrap(q->nrecv, ev->queue.index);
 	if (at < q->nrecv || at - q->nrecv >= q->cap->rq_wqes)
 		return bf_fail(r->err, -EBADMSG,
@@ -275,6 +288,38 @@ static int plan_recv_entry(struct bf_replay *r, const struct bf_capture_event *e
 	}
 	q->recv_captured++;
 	return add_recv(r, q, ev);
+}
+
+static void count_messages(const struct bf_replay *r, const struct bf_capture_event *ev)
+{
+	struct bf_replay_cqe c;
+	struct bf_replay_qp *q = NULL;
+
+	if (ev->kind == BF_CAPTURE_WQE && bf_replay_takes_receive(ev->bytes[3])) {
+		q = bf_replay_find_qp(r, ev->queue.qpn);
+		if (q && q->loop)
+			q->loop->in_flight--;
+	} else if (ev->kind == BF_CAPTURE_CQE) {
+		bf_replay_read_cqe(ev->bytes, &c);
+		q = bf_replay_cqe_side(&c) == BF_REPLAY_RECV ? bf_replay_find_qp(r, c.qpn) : NULL;
+		if (q && c.opcode != BF_MLX5_CQE_RESP_ERR)
+			q->in_flight++;
+	}
+}
+
+/*
+ * A message of a capture that begins in the middle of a queue's life, whose beginning stands in front of the capture:
+ * data went where an entry said that has no line, or the other end has sent no more than was received.
+ */
+static bool earlier_message(const struct bf_replay_qp *q, const struct bf_replay_cqe *c)
+{
+	const bool sent = c->opcode == BF_MLX5_CQE_RESP_SEND || c->opcode == BF_MLX5_CQE_RESP_SEND_IMM;
+
+	if ((q->rq_begun ? q->rq_base : c->counter) == 0 && !(q->loop && q->loop->sq_base))
+		return false;
+	if (q->loop && c->opcode != BF_MLX5_CQE_RESP_ERR)
+		return q->in_flight > 0 || q->received >= q->loop->messages;
+	return sent && c->byte_count && !q->rq_lines;
 }
 
 /* The first send and receive entries of each queue pair that the capture speaks of. */
@@ -294,29 +339,44 @@ static int plan_begin(struct bf_replay *r, const struct bf_capture_event *ev)
 	if (ev->kind == BF_CAPTURE_WQE) {
 		q->sq_base = q->sq_begun ? q->sq_base : index & 0xffff;
 		q->sq_begun = true;
+		q->messages += bf_replay_takes_receive(ev->bytes[3]);
 		return 0;
 	}
 	if (!q->cap->rq_wqes || (ev->kind == BF_CAPTURE_CQE && bf_replay_cqe_side(&c) != BF_REPLAY_RECV))
 		return 0;
-	if (ev->kind == BF_CAPTURE_CQE)
+	q->rq_lines |= ev->kind == BF_CAPTURE_RECV_WQE;
+	if (ev->kind == BF_CAPTURE_CQE) {
 		index = c.counter;
-	if (!q->rq_begun || (q->rq_base && (int16_t)(uint16_t)(index - q->rq_base) < 0))
+		if (earlier_message(q, &c)) {
+			q->in_flight--;
+			q->rq_base = (index + 1) & 0xffff;
+			q->rq_begun = true;
+			return 0;
+		}
+		q->received++;
+	}
+	if (!q->rq_begun || (q->rq_base && lies_before(index, q->rq_base)))
 		q->rq_base = index & 0xffff;
 	q->rq_begun = true;
 	return 0;
 }
 
-/* Receives in front of the capture are consumed before it, by messages that the made-up peer sends for them. */
+/*
+ * Receives in front of the capture are consumed before it, by messages that the made-up peer sends for them, or the
+ * other end: as many of its earlier entries as there are receives become messages.
+ */
 static int plan_earlier_receives(struct bf_replay *r, struct bf_replay_qp *q)
 {
 	int rc = 0;
 
-	if (q->rq_base && q->loop)
+	if (q->rq_base && q->loop && !q->loop->sq_begun)
+		q->loop->sq_base = q->rq_base;
+	if (q->rq_base && q->loop && q->loop->sq_base < q->rq_base)
 		return bf_fail(r->err, -ENOTSUP,
 			       "line %" PRIu32 ": the receive queue of QP 0x%" PRIx32 " begins at entry %" PRIu32
-			       ": the capture starts in the middle of the queue's life, and has both ends of the "
-			       "connection",
-			       q->line, q->cap->qpn, q->rq_base);
+			       ", and the send queue of its other end at block %" PRIu32
+			       ": one of them has wrapped in front of the capture",
+			       q->line, q->cap->qpn, q->rq_base, q->loop->sq_base);
 	while (!rc && q->nrecv < q->rq_base)
 		rc = add_recv(r, q, NULL);
 	return rc;
@@ -368,6 +428,12 @@ enum bf_replay_side bf_replay_cqe_side(const struct bf_replay_cqe *c)
 	return c->opcode == BF_MLX5_CQE_REQ || c->opcode == BF_MLX5_CQE_REQ_ERR ? BF_REPLAY_SEND : BF_REPLAY_RECV;
 }
 
+bool bf_replay_takes_receive(uint8_t opcode)
+{
+	return opcode == BF_MLX5_OP_SEND || opcode == BF_MLX5_OP_SEND_IMM || opcode == BF_MLX5_OP_SEND_INVAL ||
+	       opcode == BF_MLX5_OP_RDMA_WRITE_IMM;
+}
+
 static void plan_outcome(struct bf_replay_qp *q, const struct bf_replay_cqe *cqe)
 {
 	uint64_t at = bf_replay_unwrap(q->send_last, cqe->counter);
@@ -404,8 +470,11 @@ bool bf_replay_is_earlier(const struct bf_replay *r, const struct bf_replay_cqe 
 {
 	const struct bf_replay_qp *q = bf_replay_find_qp(r, c->qpn);
 
-	return q && bf_replay_cqe_side(c) == BF_REPLAY_SEND && q->sq_base && q->nentries <= q->cap->sq_wqebbs &&
-	       (int16_t)(uint16_t)(c->counter - q->sq_base) < 0;
+	if (!q)
+		return false;
+	if (bf_replay_cqe_side(c) == BF_REPLAY_RECV)
+		return is_earlier_receive(q, c->counter);
+	return q->sq_base && q->nentries <= q->cap->sq_wqebbs && lies_before(c->counter, q->sq_base);
 }
 
 static int plan_cqe(struct bf_replay *r, const struct bf_capture_event *ev)
@@ -604,6 +673,8 @@ int bf_replay_plan(struct bf_replay *r)
 		if (r->capture->events[i].kind == BF_CAPTURE_MKEY)
 			rc = plan_listed_key(r, &r->capture->events[i]);
 	}
+	for (size_t i = 0; i < r->capture->count; i++)
+		count_messages(r, &r->capture->events[i]);
 	for (size_t i = 0; i < r->capture->count && !rc; i++)
 		rc = plan_begin(r, &r->capture->events[i]);
 	for (size_t i = 0; i < r->nqps && !rc; i++)

@@ -60,14 +60,8 @@ static int note(struct replay *p, const struct bf_ftrace_event *ev, const struct
 	const char *name;
 
 	r->tally[v]++;
-	if ((r->nfindings & (r->nfindings - 1)) == 0) {
-		const size_t cap = r->nfindings ? r->nfindings * 2 : 1;
-		struct bf_nvme_replay_finding *more = realloc(r->findings, cap * sizeof(*more));
-
-		if (!more)
-			return bf_fail(p->err, -ENOMEM, "out of memory at line %" PRIu32, ev->line);
-		r->findings = more;
-	}
+	if (BF_GROW(r->findings, r->findings_cap, r->nfindings + 1))
+		return bf_fail(p->err, -ENOMEM, "out of memory at line %" PRIu32, ev->line);
 	out = &r->findings[r->nfindings++];
 	*out = (struct bf_nvme_replay_finding){ .verdict = v,
 						.line = ev->line,

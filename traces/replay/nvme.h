@@ -55,7 +55,7 @@ struct bf_nvme_replay_finding {
 
 struct bf_nvme_replay_result {
 	struct bf_nvme_replay_finding *findings;
-	size_t nfindings;
+	size_t nfindings, findings_cap; /* there are; there is room for */
 	uint64_t commands, completions; /* sent; compared */
 	uint64_t heads;                 /* movements of a head that were compared */
 	uint64_t unfinished;            /* commands of the trace without a completion there */

@@ -81,14 +81,8 @@ static int add_packet(struct replay *p, uint32_t at, const struct bf_sdma_packet
 {
 	struct bf_sdma_replay_result *r = p->r;
 
-	if ((r->npackets & (r->npackets - 1)) == 0) {
-		const size_t cap = r->npackets ? r->npackets * 2 : 1;
-		struct bf_sdma_replayed *more = realloc(r->packets, cap * sizeof(*more));
-
-		if (!more)
-			return bf_fail(p->err, -ENOMEM, "out of memory");
-		r->packets = more;
-	}
+	if (BF_GROW(r->packets, r->packets_cap, r->npackets + 1))
+		return bf_fail(p->err, -ENOMEM, "out of memory");
 	r->packets[r->npackets++] =
 	    (struct bf_sdma_replayed){ .place = at, .dwords = dwords, .packet = *packet, .fate = BF_SDMA_NOT_REACHED };
 	return 0;

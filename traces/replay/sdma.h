@@ -34,7 +34,7 @@ struct bf_sdma_replayed {
 
 struct bf_sdma_replay_result {
 	struct bf_sdma_replayed *packets; /* runs of zero dwords count as one NOP */
-	size_t npackets;
+	size_t npackets, packets_cap;
 	struct bf_sdma_queue_info end;
 	uint32_t ring_dwords, from, to; /* places */
 	bool dump_stopped;              /* the dumped engine had not fetched all */

@@ -33,8 +33,8 @@ const char *bf_severity_name(enum bf_severity s); /* "error", "warning", "note" 
 
 /* What a rule says of itself: all that `belfry rules ID` shows. Texts are paragraphs without line breaks. */
 struct bf_rule_about {
-	const char *id;     /* "MLX5-DBREC-ORDER" */
-	const char *family; /* "mlx5" */
+	const char *id;     /* "RING64-ENTRY-ORDER" */
+	const char *family; /* "ring64" */
 	const char *title;  /* one line */
 	enum bf_severity severity;
 	const char *hardware; /* what the hardware does */
@@ -82,7 +82,7 @@ struct bf_unable {
 struct bf_rules_opts {
 	const char *const *only; /* ids; NULL: all rules */
 	uint32_t nonly;
-	const char *families; /* names between blanks, "mlx5 ll": no rule of another one; NULL: all families */
+	const char *families; /* names between blanks, "ring64 order": no rule of another one; NULL: all families */
 	const struct bf_suppressions *suppress; /* may be NULL; borrowed */
 	/* Processors of the run show stores in order, as x86 does: a fence that is missing there is no mistake. */
 	bool processors_keep_order;

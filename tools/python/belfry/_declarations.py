@@ -69,9 +69,8 @@ const struct bf_stage_queue *bf_stages_queue(const struct bf_stages *s, uint32_t
 /* drivers/backend/backend.h: enumerations are ints */
 struct bf_memory { void *ptr; uint64_t va; uint64_t size; bool far; };
 struct bf_world_opts {
-    uint64_t seed; int ordering; void *chooser; void *stacks; const void *profile; const char *faults;
-    uint32_t devices; const void *nvme; const void *nvme_ns; uint64_t nvme_cmb; const char *nvme_errors;
-    const void *sdma; const void *gpu; uint32_t npes; uint32_t nics; uint32_t ports; const char *topology; void *ranks;
+    uint64_t seed; int ordering; void *chooser; void *stacks; const char *faults;
+    uint32_t devices; const void *device_opts[3]; const void *gpu; uint32_t npes; uint32_t nics; uint32_t ports; const char *topology; void *ranks;
     uint32_t lanes; uint64_t limit_ps; uint32_t record_mask; void *sink; bool pe_hashes; bool system_scope; bool cuda;
     const char *device; const void *model; const void *model_opts; const char *ptx;
     bool unrecorded; bool nvlink;

@@ -4,18 +4,18 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
 {
-	const struct bf_hopper_barrier *b = bf_rule_facts(q);
+	const struct bf_hopper_rule_barrier *b = bf_rule_facts(q);
 	struct bf_finding *f;
 	uint32_t block, warp;
 
-	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_SOMETHING, &block, &warp) : NULL;
+	f = complete ? bf_hopper_rule_find_lack(r, q, BF_LACK_SOMETHING, &block, &warp) : NULL;
 	if (!f)
 		return;
 	bf_finding_say(f,
 		       "%s lacks %" PRIu32 " of %" PRIu32 " arrivals in phase %" PRIu32 " while warp %" PRIu32
 		       " of block %" PRIu32 " waits for it, and whoever could make them waits, too",
-		       bf_hopper_bar_text(b).s, bf_mbar_pending(b->word), bf_mbar_expected(b->word), b->phases, warp,
-		       block);
+		       bf_hopper_rule_bar_text(b).s, bf_mbar_pending(b->word), bf_mbar_expected(b->word), b->phases,
+		       warp, block);
 }
 
 const struct bf_rule bf_rule_hopper_arrivals_missing = {

@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
 	const uint32_t blocks = (uint32_t)__builtin_popcountll(e->hopper_label.ranks);
 	const uint32_t warps = (uint32_t)__builtin_popcountll(e->hopper_label.warps);
 	const uint32_t parties = blocks * warps * (uint32_t)e->hopper_label.each;
@@ -20,7 +20,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "%s was initialised for %" PRIu64 " arrivals a phase, but its parties (%s) make %" PRIu32
 		       ": %" PRIu32 " block%s x %" PRIu32 " warp%s x %" PRIu64,
-		       bf_hopper_bar_text(n->bar).s, e->hopper_label.expected, n->bar->who, parties, blocks,
+		       bf_hopper_rule_bar_text(n->bar).s, e->hopper_label.expected, n->bar->who, parties, blocks,
 		       blocks == 1 ? "" : "s", warps, warps == 1 ? "" : "s", e->hopper_label.each);
 }
 

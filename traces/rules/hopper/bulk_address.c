@@ -3,7 +3,7 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	if (e->hopper_bulk_fault.reason >= BF_BULK_FAULT_WINDOW && e->hopper_bulk_fault.reason != BF_BULK_FAULT_GONE)
-		bf_hopper_copy_refused(r, e);
+		bf_hopper_rule_copy_refused(r, e);
 }
 
 const struct bf_rule bf_rule_hopper_bulk_address = {

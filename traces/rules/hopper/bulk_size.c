@@ -2,7 +2,7 @@
 
 #include "traces/rules/hopper/hopper.h"
 
-void bf_hopper_copy_refused(struct bf_rule_run *r, const struct bf_seen *e)
+void bf_hopper_rule_copy_refused(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_finding *f = bf_rule_find(r, e, NULL);
 	char why[32];
@@ -20,7 +20,7 @@ void bf_hopper_copy_refused(struct bf_rule_run *r, const struct bf_seen *e)
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	if (e->hopper_bulk_fault.reason == BF_BULK_FAULT_SIZE)
-		bf_hopper_copy_refused(r, e);
+		bf_hopper_rule_copy_refused(r, e);
 }
 
 const struct bf_rule bf_rule_hopper_bulk_size = {

@@ -6,9 +6,9 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
 	const struct bf_hopper_rule_sm *s =
-	    n->bar && n->bar->sm < BF_HOPPER_SMS ? bf_hopper_run(r)->sm[n->bar->sm] : NULL;
+	    n->bar && n->bar->sm < BF_HOPPER_SMS ? bf_hopper_rule_run(r)->sm[n->bar->sm] : NULL;
 	struct bf_finding *f;
 
 	if (!s || e->hopper_op.hit || s->ops < ENOUGH || s->misses * 3 < s->ops)

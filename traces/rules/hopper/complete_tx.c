@@ -4,16 +4,16 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
 {
-	const struct bf_hopper_barrier *b = bf_rule_facts(q);
+	const struct bf_hopper_rule_barrier *b = bf_rule_facts(q);
 	struct bf_finding *f;
 	uint32_t block, warp;
 
-	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_COMPLETE, &block, &warp) : NULL;
+	f = complete ? bf_hopper_rule_find_lack(r, q, BF_LACK_COMPLETE, &block, &warp) : NULL;
 	if (!f)
 		return;
 	bf_finding_say(f,
 		       "on %s %" PRIu64 " bytes were expected since its init and %" PRIu64 " completed by complete_tx",
-		       bf_hopper_bar_text(b).s, b->armed, b->completed);
+		       bf_hopper_rule_bar_text(b).s, b->armed, b->completed);
 }
 
 const struct bf_rule bf_rule_hopper_complete_tx = {

@@ -15,7 +15,7 @@ struct state {
 	uint32_t next;
 };
 
-static struct copy copy_of(const struct bf_seen *e, const struct bf_hopper_block *from)
+static struct copy copy_of(const struct bf_seen *e, const struct bf_hopper_rule_block *from)
 {
 	const struct bf_seen_hopper_bulk *c = &e->hopper_bulk;
 	const bool reads = c->kind == BF_BULK_STORE;
@@ -42,7 +42,7 @@ static bool overlap(const struct copy *a, const struct copy *b)
 
 static void begin(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_run *run = bf_hopper_run(r);
+	const struct bf_hopper_rule_run *run = bf_hopper_rule_run(r);
 	struct state *s = r->state;
 	struct copy mine;
 

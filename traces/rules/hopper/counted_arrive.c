@@ -4,17 +4,17 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
 {
-	const struct bf_hopper_barrier *b = bf_rule_facts(q);
+	const struct bf_hopper_rule_barrier *b = bf_rule_facts(q);
 	struct bf_finding *f;
 	uint32_t block, warp;
 
-	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_COUNTED, &block, &warp) : NULL;
+	f = complete ? bf_hopper_rule_find_lack(r, q, BF_LACK_COUNTED, &block, &warp) : NULL;
 	if (!f)
 		return;
 	bf_finding_say(f,
 		       "cp.async.mbarrier.arrive on %s counts itself, so the %" PRIu32
 		       " arrivals of its init never come: the form that an init counts is .noinc",
-		       bf_hopper_bar_text(b).s, bf_mbar_expected(b->word));
+		       bf_hopper_rule_bar_text(b).s, bf_mbar_expected(b->word));
 }
 
 const struct bf_rule bf_rule_hopper_counted_arrive = {

@@ -4,18 +4,18 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
 {
-	const struct bf_hopper_barrier *b = bf_rule_facts(q);
+	const struct bf_hopper_rule_barrier *b = bf_rule_facts(q);
 	struct bf_finding *f;
 	uint32_t block, warp;
 
-	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_SECOND_WAIT, &block, &warp) : NULL;
+	f = complete ? bf_hopper_rule_find_lack(r, q, BF_LACK_SECOND_WAIT, &block, &warp) : NULL;
 	if (!f)
 		return;
 	bf_finding_say(f,
 		       "warp %" PRIu32 " of block %" PRIu32 " waits on %s for the phase of parity %" PRIu32
 		       " right after it has waited there for the one before, and has arrived nowhere in between: it "
 		       "waits twice, or has left a release out",
-		       warp, block, bf_hopper_bar_text(b).s, b->waiter_parity);
+		       warp, block, bf_hopper_rule_bar_text(b).s, b->waiter_parity);
 }
 
 const struct bf_rule bf_rule_hopper_double_wait = {

@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
 	uint32_t lanes = 0;
 	struct bf_finding *f;
 
@@ -22,7 +22,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "%s waits with copies of lanes 0x%08" PRIx32
 		       " in no group: those lanes had closed an empty one before they issued them",
-		       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, lanes);
+		       bf_hopper_rule_warp_text(bf_hopper_rule_run(r), n->sm, n->slot).s, lanes);
 }
 
 const struct bf_rule bf_rule_hopper_early_commit = {

@@ -4,18 +4,18 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
 {
-	const struct bf_hopper_barrier *b = bf_rule_facts(q);
+	const struct bf_hopper_rule_barrier *b = bf_rule_facts(q);
 	struct bf_finding *f;
 	uint32_t block, warp;
 
-	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_OWN_LANE, &block, &warp) : NULL;
+	f = complete ? bf_hopper_rule_find_lack(r, q, BF_LACK_OWN_LANE, &block, &warp) : NULL;
 	if (!f)
 		return;
 	bf_finding_say(
 	    f,
 	    "lanes 0x%08" PRIx32 " of warp %" PRIu32 " of block %" PRIu32
 	    " wait on %s, which lacks an arrival of the same warp: its other lanes meet these before they arrive",
-	    b->waiter_lanes, warp, block, bf_hopper_bar_text(b).s);
+	    b->waiter_lanes, warp, block, bf_hopper_rule_bar_text(b).s);
 }
 
 const struct bf_rule bf_rule_hopper_elected = {

@@ -3,7 +3,7 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	uint32_t sm;
-	struct bf_finding *f = bf_hopper_find_early(r, e, BF_EARLY_CLUSTER, &sm);
+	struct bf_finding *f = bf_hopper_rule_find_early(r, e, BF_EARLY_CLUSTER, &sm);
 	char op[32];
 
 	if (!f)
@@ -12,7 +12,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	    f,
 	    "%s was used (%s) by another block of the cluster before its init: a cluster barrier belongs between init "
 	    "and use",
-	    bf_hopper_bar_text(bf_hopper_bar(f->queue)).s, bf_seen_text(e, "op", op, sizeof(op)));
+	    bf_hopper_rule_bar_text(bf_hopper_rule_bar(f->queue)).s, bf_seen_text(e, "op", op, sizeof(op)));
 }
 
 const struct bf_rule bf_rule_hopper_entry_sync = {

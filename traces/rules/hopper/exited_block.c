@@ -11,7 +11,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (e->kind == BF_SEEN_hopper_fault ? e->hopper_fault.kind != BF_HOPPER_FAULT_GONE
 					    : e->hopper_hazard.event != BF_HAZARD_NOBODY)
 		return;
-	if (e->kind == BF_SEEN_hopper_hazard && bf_hopper_beyond(bf_hopper_run(r), e))
+	if (e->kind == BF_SEEN_hopper_hazard && bf_hopper_rule_beyond(bf_hopper_rule_run(r), e))
 		return;
 	f = bf_rule_find(r, e, NULL);
 	if (f)

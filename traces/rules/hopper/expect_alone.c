@@ -4,17 +4,17 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
 {
-	const struct bf_hopper_barrier *b = bf_rule_facts(q);
+	const struct bf_hopper_rule_barrier *b = bf_rule_facts(q);
 	struct bf_finding *f;
 	uint32_t block, warp;
 
-	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_ARRIVAL, &block, &warp) : NULL;
+	f = complete ? bf_hopper_rule_find_lack(r, q, BF_LACK_ARRIVAL, &block, &warp) : NULL;
 	if (!f)
 		return;
 	bf_finding_say(f,
 		       "%s got bytes by expect_tx without an arrival (%" PRIu32 " of %" PRIu32
 		       " arrivals are missing): expect_tx arrives nowhere, mbarrier.arrive.expect_tx does",
-		       bf_hopper_bar_text(b).s, bf_mbar_pending(b->word), bf_mbar_expected(b->word));
+		       bf_hopper_rule_bar_text(b).s, bf_mbar_pending(b->word), bf_mbar_expected(b->word));
 }
 
 const struct bf_rule bf_rule_hopper_expect_alone = {

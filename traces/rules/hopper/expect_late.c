@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
 	struct bf_finding *f;
 
 	if (!n->late_expect)
@@ -13,11 +13,12 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_index(f, n->bar->address);
-	bf_finding_say(
-	    f,
-	    "%s expects %" PRIu64 " bytes on %s behind its arrival and the copy that brings them: the phase of that "
-	    "arrival does not wait for them",
-	    bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, e->hopper_op.tx, bf_hopper_bar_text(n->bar).s);
+	bf_finding_say(f,
+		       "%s expects %" PRIu64
+		       " bytes on %s behind its arrival and the copy that brings them: the phase of that "
+		       "arrival does not wait for them",
+		       bf_hopper_rule_warp_text(bf_hopper_rule_run(r), n->sm, n->slot).s, e->hopper_op.tx,
+		       bf_hopper_rule_bar_text(n->bar).s);
 }
 
 const struct bf_rule bf_rule_hopper_expect_late = {

@@ -4,18 +4,18 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
 {
-	const struct bf_hopper_barrier *b = bf_rule_facts(q);
+	const struct bf_hopper_rule_barrier *b = bf_rule_facts(q);
 	struct bf_finding *f;
 	uint32_t block, warp;
 
-	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_MORE, &block, &warp) : NULL;
+	f = complete ? bf_hopper_rule_find_lack(r, q, BF_LACK_MORE, &block, &warp) : NULL;
 	if (!f)
 		return;
 	bf_finding_say(f,
 		       "copies bring %" PRIu64
 		       " bytes more to %s than were expected: the count of expect_tx is too small, and a phase ends "
 		       "at zero, not below",
-		       b->brought - b->armed, bf_hopper_bar_text(b).s);
+		       b->brought - b->armed, bf_hopper_rule_bar_text(b).s);
 }
 
 const struct bf_rule bf_rule_hopper_expect_less = {

@@ -4,15 +4,15 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
 {
-	const struct bf_hopper_barrier *b = bf_rule_facts(q);
+	const struct bf_hopper_rule_barrier *b = bf_rule_facts(q);
 	struct bf_finding *f;
 	uint32_t block, warp;
 
-	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_EXPECT, &block, &warp) : NULL;
+	f = complete ? bf_hopper_rule_find_lack(r, q, BF_LACK_EXPECT, &block, &warp) : NULL;
 	if (!f)
 		return;
 	bf_finding_say(f, "copies bring %" PRIu64 " bytes to %s, where nobody has expected any", b->brought,
-		       bf_hopper_bar_text(b).s);
+		       bf_hopper_rule_bar_text(b).s);
 }
 
 const struct bf_rule bf_rule_hopper_expect_missing = {

@@ -4,15 +4,15 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
 {
-	const struct bf_hopper_barrier *b = bf_rule_facts(q);
+	const struct bf_hopper_rule_barrier *b = bf_rule_facts(q);
 	struct bf_finding *f;
 	uint32_t block, warp;
 
-	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_FEWER, &block, &warp) : NULL;
+	f = complete ? bf_hopper_rule_find_lack(r, q, BF_LACK_FEWER, &block, &warp) : NULL;
 	if (!f)
 		return;
 	bf_finding_say(f, "%s expects %" PRIu64 " bytes that no copy brings: the count of expect_tx is too large",
-		       bf_hopper_bar_text(b).s, b->armed - b->brought);
+		       bf_hopper_rule_bar_text(b).s, b->armed - b->brought);
 }
 
 const struct bf_rule bf_rule_hopper_expect_more = {

@@ -4,8 +4,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
-	const struct bf_hopper_barrier *b = n->bar;
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
+	const struct bf_hopper_rule_barrier *b = n->bar;
 	struct bf_finding *f;
 
 	if (!n->extra)
@@ -16,8 +16,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_index(f, n->bar->address);
 	bf_finding_say(
 	    f, "%s has arrived %" PRIu32 " times on %s with no wait in between; its share of a phase is %" PRIu32,
-	    bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, n->party->since_wait, bf_hopper_bar_text(n->bar).s,
-	    b->each);
+	    bf_hopper_rule_warp_text(bf_hopper_rule_run(r), n->sm, n->slot).s, n->party->since_wait,
+	    bf_hopper_rule_bar_text(n->bar).s, b->each);
 }
 
 const struct bf_rule bf_rule_hopper_extra_arrival = {

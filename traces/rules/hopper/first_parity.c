@@ -4,18 +4,18 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
 {
-	const struct bf_hopper_barrier *b = bf_rule_facts(q);
+	const struct bf_hopper_rule_barrier *b = bf_rule_facts(q);
 	struct bf_finding *f;
 	uint32_t block, warp;
 
-	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_FIRST_PHASE, &block, &warp) : NULL;
+	f = complete ? bf_hopper_rule_find_lack(r, q, BF_LACK_FIRST_PHASE, &block, &warp) : NULL;
 	if (!f)
 		return;
 	bf_finding_say(f,
 		       "the first wait of warp %" PRIu32 " of block %" PRIu32
 		       " on %s is for the phase of parity 0, which ends only when %s "
 		       "have used what this warp has yet to give: what begins empty is waited for with parity 1 first",
-		       warp, block, bf_hopper_bar_text(b).s, b->who);
+		       warp, block, bf_hopper_rule_bar_text(b).s, b->who);
 }
 
 const struct bf_rule bf_rule_hopper_first_parity = {

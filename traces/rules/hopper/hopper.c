@@ -8,19 +8,20 @@
 
 /* ---- what threads say of barriers ---- */
 
-static void note_label(struct bf_rules *r, struct bf_hopper_run *run, const struct bf_seen *e)
+static void note_label(struct bf_rules *r, struct bf_hopper_rule_run *run, const struct bf_seen *e)
 {
 	const struct bf_seen_hopper_label *l = &e->hopper_label;
-	const struct bf_hopper_block *block = bf_hopper_ranked_block(run, (uint32_t)l->sm, (uint32_t)l->rank);
-	struct bf_hopper_now *n = &run->now;
-	struct bf_hopper_barrier *b;
+	const struct bf_hopper_rule_block *block = bf_hopper_rule_ranked_block(run, (uint32_t)l->sm, (uint32_t)l->rank);
+	struct bf_hopper_rule_now *n = &run->now;
+	struct bf_hopper_rule_barrier *b;
 	char name[sizeof(b->name)];
 
-	*n = (struct bf_hopper_now){ .queue = bf_hopper_make_barrier(
-					 r, run, (uint32_t)l->sm, (uint32_t)l->address + (block ? block->base : 0)) };
+	*n = (struct bf_hopper_rule_now){ .queue = bf_hopper_rule_make_barrier(r, run, (uint32_t)l->sm,
+									       (uint32_t)l->address +
+										   (block ? block->base : 0)) };
 	if (!n->queue)
 		return;
-	b = n->bar = bf_hopper_bar(n->queue);
+	b = n->bar = bf_hopper_rule_bar(n->queue);
 	bf_seen_text(e, "name", name, sizeof(name));
 	if (b->alive && b->labelled && (strcmp(b->name, name) != 0 || b->index != l->index))
 		snprintf(n->was, sizeof(n->was), "%.24s[%" PRIu32 "]", b->name, b->index);
@@ -35,13 +36,13 @@ static void note_label(struct bf_rules *r, struct bf_hopper_run *run, const stru
 	b->expected = (uint32_t)l->expected;
 }
 
-static void note_fence(struct bf_rules *r, struct bf_hopper_run *run, const struct bf_seen *e)
+static void note_fence(struct bf_rules *r, struct bf_hopper_rule_run *run, const struct bf_seen *e)
 {
 	struct bf_rule_queue *q;
 
 	for (uint32_t i = 0; (q = bf_rule_queue_at(r, i)) != NULL; i++) {
-		struct bf_hopper_barrier *b = q->family == &bf_rules_hopper ? bf_hopper_bar(q) : NULL;
-		const struct bf_hopper_block *block = b && b->block < run->nblocks ? &run->blocks[b->block] : NULL;
+		struct bf_hopper_rule_barrier *b = q->family == &bf_rules_hopper ? bf_hopper_rule_bar(q) : NULL;
+		const struct bf_hopper_rule_block *block = b && b->block < run->nblocks ? &run->blocks[b->block] : NULL;
 
 		if (block && block->sm == e->hopper_init_fence.sm &&
 		    b->init_slot == block->first_slot + e->hopper_init_fence.warp)
@@ -49,13 +50,13 @@ static void note_fence(struct bf_rules *r, struct bf_hopper_run *run, const stru
 	}
 }
 
-static void note_standing(struct bf_rules *r, struct bf_hopper_run *run, const struct bf_seen *e)
+static void note_standing(struct bf_rules *r, struct bf_hopper_rule_run *run, const struct bf_seen *e)
 {
 	const struct bf_seen_hopper_standing *t = &e->hopper_standing;
-	const struct bf_hopper_block *block = bf_hopper_ranked_block(run, (uint32_t)t->sm, (uint32_t)t->rank);
-	struct bf_hopper_warp *w = bf_hopper_warp(run, (uint32_t)t->sm, (uint32_t)t->slot);
+	const struct bf_hopper_rule_block *block = bf_hopper_rule_ranked_block(run, (uint32_t)t->sm, (uint32_t)t->rank);
+	struct bf_hopper_rule_warp *w = bf_hopper_rule_warp(run, (uint32_t)t->sm, (uint32_t)t->slot);
 	struct bf_rule_queue *q;
-	struct bf_hopper_barrier *b;
+	struct bf_hopper_rule_barrier *b;
 
 	run->failed = true;
 	if (!w)
@@ -68,8 +69,8 @@ static void note_standing(struct bf_rules *r, struct bf_hopper_run *run, const s
 	w->meets = (uint32_t)t->meets;
 	w->ended = (uint32_t)t->ended;
 	w->at = (uint32_t)t->address + (block ? block->base : 0);
-	q = w->waits ? bf_hopper_barrier(r, (uint32_t)t->sm, w->at) : NULL;
-	b = q ? bf_hopper_bar(q) : NULL;
+	q = w->waits ? bf_hopper_rule_barrier(r, (uint32_t)t->sm, w->at) : NULL;
+	b = q ? bf_hopper_rule_bar(q) : NULL;
 	if (!b || b->nwaiting++)
 		return;
 	b->waiter_slot = (uint32_t)t->slot;
@@ -78,41 +79,41 @@ static void note_standing(struct bf_rules *r, struct bf_hopper_run *run, const s
 	b->waiting_since = t->waited_ps;
 }
 
-static void note_hazard(struct bf_rules *r, struct bf_hopper_run *run, const struct bf_seen *e)
+static void note_hazard(struct bf_rules *r, struct bf_hopper_rule_run *run, const struct bf_seen *e)
 {
 	const struct bf_seen_hopper_hazard *h = &e->hopper_hazard;
-	const struct bf_hopper_block *block = bf_hopper_ranked_block(run, (uint32_t)h->sm, (uint32_t)h->rank);
-	struct bf_hopper_now *n = &run->now;
+	const struct bf_hopper_rule_block *block = bf_hopper_rule_ranked_block(run, (uint32_t)h->sm, (uint32_t)h->rank);
+	struct bf_hopper_rule_now *n = &run->now;
 
-	*n = (struct bf_hopper_now){ .sm = (uint32_t)h->sm };
+	*n = (struct bf_hopper_rule_now){ .sm = (uint32_t)h->sm };
 	if (h->event == BF_HAZARD_WENT_ON && block)
-		n->warp = bf_hopper_warp(run, (uint32_t)h->sm, block->first_slot + (uint32_t)h->warp);
+		n->warp = bf_hopper_rule_warp(run, (uint32_t)h->sm, block->first_slot + (uint32_t)h->warp);
 	if (block)
-		n->queue = bf_hopper_barrier(r, (uint32_t)h->sm, block->base + (h->address & ~7ull));
-	n->bar = n->queue ? bf_hopper_bar(n->queue) : NULL;
+		n->queue = bf_hopper_rule_barrier(r, (uint32_t)h->sm, block->base + (h->address & ~7ull));
+	n->bar = n->queue ? bf_hopper_rule_bar(n->queue) : NULL;
 }
 
 /* ---- all records ---- */
 
 static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 {
-	struct bf_hopper_run *run = facts;
+	struct bf_hopper_rule_run *run = facts;
 
 	switch (e->kind) {
 	case BF_SEEN_region:
-		bf_hopper_note_region(run, e);
+		bf_hopper_rule_note_region(run, e);
 		break;
 	case BF_SEEN_hopper_op:
-		bf_hopper_note_op(r, run, e);
+		bf_hopper_rule_note_op(r, run, e);
 		break;
 	case BF_SEEN_hopper_wait:
-		bf_hopper_note_wait(r, run, e);
+		bf_hopper_rule_note_wait(r, run, e);
 		break;
 	case BF_SEEN_hopper_remote:
-		bf_hopper_note_remote(run, e);
+		bf_hopper_rule_note_remote(run, e);
 		break;
 	case BF_SEEN_hopper_cta:
-		bf_hopper_note_block(r, run, e);
+		bf_hopper_rule_note_block(r, run, e);
 		break;
 	case BF_SEEN_hopper_fault:
 		run->fault_remote = run->remote;
@@ -132,25 +133,25 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 		note_hazard(r, run, e);
 		break;
 	case BF_SEEN_hopper_bulk:
-		bf_hopper_note_bulk(r, run, e);
+		bf_hopper_rule_note_bulk(r, run, e);
 		break;
 	case BF_SEEN_hopper_bulk_end:
-		bf_hopper_note_bulk_end(run, e);
+		bf_hopper_rule_note_bulk_end(run, e);
 		break;
 	default:
-		bf_hopper_note_async(r, run, e);
+		bf_hopper_rule_note_async(r, run, e);
 		break;
 	}
 }
 
 static void forget(void *facts)
 {
-	free(((struct bf_hopper_barrier *)facts)->parties);
+	free(((struct bf_hopper_rule_barrier *)facts)->parties);
 }
 
 static void forget_run(void *facts)
 {
-	struct bf_hopper_run *run = facts;
+	struct bf_hopper_rule_run *run = facts;
 
 	for (uint32_t i = 0; i < BF_HOPPER_SMS; i++)
 		free(run->sm[i]);
@@ -189,8 +190,8 @@ const struct bf_rule_family bf_rules_hopper = {
 	.rules = rules,
 	.signs = signs,
 	.records = records,
-	.run_bytes = sizeof(struct bf_hopper_run),
-	.queue_bytes = sizeof(struct bf_hopper_barrier),
+	.run_bytes = sizeof(struct bf_hopper_rule_run),
+	.queue_bytes = sizeof(struct bf_hopper_rule_barrier),
 	.on = on,
 	.forget = forget,
 	.forget_run = forget_run,

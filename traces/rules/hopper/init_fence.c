@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
 	struct bf_finding *f;
 
 	if (!n->bar || !n->bar->inited || n->bar->fenced ||
@@ -16,8 +16,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_since(f, n->bar->init_ps, n->bar->init_record);
 	bf_finding_index(f, n->bar->address);
 	bf_finding_say(f, "%s, initialised by %s, is %s, and no fence.mbarrier_init of that warp came in between",
-		       bf_hopper_bar_text(n->bar).s,
-		       bf_hopper_warp_text(bf_hopper_run(r), n->bar->sm, n->bar->init_slot).s,
+		       bf_hopper_rule_bar_text(n->bar).s,
+		       bf_hopper_rule_warp_text(bf_hopper_rule_run(r), n->bar->sm, n->bar->init_slot).s,
 		       e->kind == BF_SEEN_hopper_bulk ? "named by a bulk copy" : "reached from another block");
 }
 

@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_hopper_label) {
@@ -14,7 +14,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 			bf_finding_say(f,
 				       "%s lies where %s is, which is alive: two barriers in one place, and each one's "
 				       "arrivals count for the other",
-				       bf_hopper_bar_text(n->bar).s, n->was);
+				       bf_hopper_rule_bar_text(n->bar).s, n->was);
 		}
 		return;
 	}
@@ -26,7 +26,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_index(f, n->bar->address);
 	bf_finding_say(
 	    f, "%s was initialised again by %s while it was alive: arrivals and bytes that had come to it are lost",
-	    bf_hopper_bar_text(n->bar).s, bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s);
+	    bf_hopper_rule_bar_text(n->bar).s, bf_hopper_rule_warp_text(bf_hopper_rule_run(r), n->sm, n->slot).s);
 }
 
 const struct bf_rule bf_rule_hopper_init_twice = {

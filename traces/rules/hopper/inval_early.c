@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
 	struct bf_finding *f;
 
 	if (!n->bar || e->hopper_op.op != BF_SYNC_INVAL || !n->in_flight)
@@ -14,8 +14,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	bf_finding_index(f, n->bar->address);
 	bf_finding_say(f, "%s invalidated %s with %" PRIu64 " bytes of copies still on their way to it",
-		       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, bf_hopper_bar_text(n->bar).s,
-		       n->in_flight);
+		       bf_hopper_rule_warp_text(bf_hopper_rule_run(r), n->sm, n->slot).s,
+		       bf_hopper_rule_bar_text(n->bar).s, n->in_flight);
 }
 
 const struct bf_rule bf_rule_hopper_inval_early = {

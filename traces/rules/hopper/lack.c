@@ -4,39 +4,40 @@
 #include "traces/rules/hopper/hopper.h"
 
 /* The waiter that stands for all. */
-static const struct bf_hopper_party *waiter_of(const struct bf_hopper_run *run, const struct bf_hopper_barrier *b,
-					       const struct bf_hopper_warp **who)
+static const struct bf_hopper_rule_party *waiter_of(const struct bf_hopper_rule_run *run,
+						    const struct bf_hopper_rule_barrier *b,
+						    const struct bf_hopper_rule_warp **who)
 {
-	static const struct bf_hopper_party nothing = { 0 };
-	const struct bf_hopper_warp *w = bf_hopper_warp(run, b->sm, b->waiter_slot);
+	static const struct bf_hopper_rule_party nothing = { 0 };
+	const struct bf_hopper_rule_warp *w = bf_hopper_rule_warp(run, b->sm, b->waiter_slot);
 
 	*who = w;
 	return w && w->rank < b->nranks ? &b->parties[w->rank * BF_HOPPER_SLOTS + w->warp] : &nothing;
 }
 
-static uint32_t made(const struct bf_hopper_barrier *b, uint32_t rank, uint32_t warp)
+static uint32_t made(const struct bf_hopper_rule_barrier *b, uint32_t rank, uint32_t warp)
 {
 	return rank < b->nranks ? b->parties[rank * BF_HOPPER_SLOTS + warp].arrivals : 0;
 }
 
 /* A warp of the barrier's cluster by rank and number, if it stands somewhere. */
-static const struct bf_hopper_warp *standing(const struct bf_hopper_run *run, const struct bf_hopper_barrier *b,
-					     uint32_t rank, uint32_t warp)
+static const struct bf_hopper_rule_warp *standing(const struct bf_hopper_rule_run *run,
+						  const struct bf_hopper_rule_barrier *b, uint32_t rank, uint32_t warp)
 {
 	const uint32_t own = b->block < run->nblocks ? run->blocks[b->block].rank : 0;
 	const uint32_t number = b->block - own + rank;
-	const struct bf_hopper_block *block =
+	const struct bf_hopper_rule_block *block =
 	    number < run->nblocks && run->blocks[number].known ? &run->blocks[number] : NULL;
 
-	return block ? bf_hopper_warp(run, block->sm, block->first_slot + warp) : NULL;
+	return block ? bf_hopper_rule_warp(run, block->sm, block->first_slot + warp) : NULL;
 }
 
 /* Somebody has ended while others wait: copies that are missing are missing for that. */
-static bool somebody_ended(const struct bf_hopper_run *run)
+static bool somebody_ended(const struct bf_hopper_rule_run *run)
 {
 	for (uint32_t i = 0; i < BF_HOPPER_SMS; i++)
 		for (uint32_t k = 0; run->sm[i] && k < BF_HOPPER_SLOTS; k++) {
-			const struct bf_hopper_warp *w = &run->sm[i]->warp[k];
+			const struct bf_hopper_rule_warp *w = &run->sm[i]->warp[k];
 
 			if (w->stands && !w->waits && (w->ended | w->meets) == UINT32_MAX)
 				return true;
@@ -44,7 +45,7 @@ static bool somebody_ended(const struct bf_hopper_run *run)
 	return false;
 }
 
-static enum bf_hopper_lack bytes_lack(const struct bf_hopper_run *run, const struct bf_hopper_barrier *b)
+static enum bf_hopper_rule_lack bytes_lack(const struct bf_hopper_rule_run *run, const struct bf_hopper_rule_barrier *b)
 {
 	const uint64_t armed = b->armed - b->armed_before, brought = b->brought - b->brought_before;
 
@@ -63,13 +64,13 @@ static enum bf_hopper_lack bytes_lack(const struct bf_hopper_run *run, const str
 }
 
 /* The warp has arrived on barriers of the same name that come later in the round, though not here. */
-static bool skipped(struct bf_rules *r, const struct bf_hopper_barrier *b, uint32_t rank, uint32_t warp)
+static bool skipped(struct bf_rules *r, const struct bf_hopper_rule_barrier *b, uint32_t rank, uint32_t warp)
 {
 	const uint32_t here = made(b, rank, warp);
 	struct bf_rule_queue *q;
 
 	for (uint32_t i = 0; (q = bf_rule_queue_at(r, i)) != NULL; i++) {
-		const struct bf_hopper_barrier *o = q->family == &bf_rules_hopper ? bf_hopper_bar(q) : NULL;
+		const struct bf_hopper_rule_barrier *o = q->family == &bf_rules_hopper ? bf_hopper_rule_bar(q) : NULL;
 
 		if (o && o != b && o->labelled && o->block == b->block && strcmp(o->name, b->name) == 0 &&
 		    made(o, rank, warp) > here + (o->index < b->index ? b->each : 0))
@@ -79,16 +80,16 @@ static bool skipped(struct bf_rules *r, const struct bf_hopper_barrier *b, uint3
 }
 
 /* Who has not arrived, and why; the one that says most. */
-static enum bf_hopper_lack arrivals_lack(struct bf_rules *r, const struct bf_hopper_run *run,
-					 const struct bf_hopper_barrier *b, uint32_t *rank, uint32_t *warp)
+static enum bf_hopper_rule_lack arrivals_lack(struct bf_rules *r, const struct bf_hopper_rule_run *run,
+					      const struct bf_hopper_rule_barrier *b, uint32_t *rank, uint32_t *warp)
 {
 	const uint32_t due = b->each * (b->phases + 1);
-	const struct bf_hopper_warp *w;
-	enum bf_hopper_lack lack = BF_LACK_SOMETHING;
+	const struct bf_hopper_rule_warp *w;
+	enum bf_hopper_rule_lack lack = BF_LACK_SOMETHING;
 
 	for (uint32_t k = 0; k < BF_HOPPER_RANKS; k++)
 		for (uint32_t i = 0; i < 32; i++) {
-			enum bf_hopper_lack now = BF_LACK_SOMETHING;
+			enum bf_hopper_rule_lack now = BF_LACK_SOMETHING;
 
 			if (!(b->ranks >> k & 1) || !(b->warps >> i & 1) || made(b, k, i) >= due)
 				continue;
@@ -109,13 +110,14 @@ static enum bf_hopper_lack arrivals_lack(struct bf_rules *r, const struct bf_hop
 	return lack;
 }
 
-enum bf_hopper_lack bf_hopper_lack(struct bf_rules *r, const struct bf_rule_queue *q, uint32_t *rank, uint32_t *warp)
+enum bf_hopper_rule_lack bf_hopper_rule_lack(struct bf_rules *r, const struct bf_rule_queue *q, uint32_t *rank,
+					     uint32_t *warp)
 {
-	const struct bf_hopper_run *run = bf_rule_run_facts(r, &bf_rules_hopper);
-	const struct bf_hopper_barrier *b = bf_hopper_bar(q);
+	const struct bf_hopper_rule_run *run = bf_rule_run_facts(r, &bf_rules_hopper);
+	const struct bf_hopper_rule_barrier *b = bf_hopper_rule_bar(q);
 	const uint32_t pending = bf_mbar_pending(b->word);
-	const struct bf_hopper_warp *who;
-	const struct bf_hopper_party *waiter = waiter_of(run, b, &who);
+	const struct bf_hopper_rule_warp *who;
+	const struct bf_hopper_rule_party *waiter = waiter_of(run, b, &who);
 
 	*rank = who ? who->rank : 0;
 	*warp = who ? who->warp : 0;
@@ -147,15 +149,15 @@ enum bf_hopper_lack bf_hopper_lack(struct bf_rules *r, const struct bf_rule_queu
 								 : BF_LACK_SOMETHING;
 }
 
-struct bf_finding *bf_hopper_find_lack(struct bf_rule_run *r, struct bf_rule_queue *q, enum bf_hopper_lack lack,
-				       uint32_t *block, uint32_t *warp)
+struct bf_finding *bf_hopper_rule_find_lack(struct bf_rule_run *r, struct bf_rule_queue *q,
+					    enum bf_hopper_rule_lack lack, uint32_t *block, uint32_t *warp)
 {
-	const struct bf_hopper_run *run = bf_hopper_run(r);
-	const struct bf_hopper_barrier *b = bf_hopper_bar(q);
+	const struct bf_hopper_rule_run *run = bf_hopper_rule_run(r);
+	const struct bf_hopper_rule_barrier *b = bf_hopper_rule_bar(q);
 	struct bf_finding *f;
 	uint32_t rank;
 
-	if (q->family != &bf_rules_hopper || bf_hopper_lack(r->rules, q, &rank, warp) != lack)
+	if (q->family != &bf_rules_hopper || bf_hopper_rule_lack(r->rules, q, &rank, warp) != lack)
 		return NULL;
 	*block = b->block - (b->block < run->nblocks ? run->blocks[b->block].rank : 0) + rank;
 	f = bf_rule_find(r, NULL, q);

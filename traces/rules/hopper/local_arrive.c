@@ -4,8 +4,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
-	const struct bf_hopper_barrier *b = n->bar;
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
+	const struct bf_hopper_rule_barrier *b = n->bar;
 	struct bf_finding *f;
 
 	if (!n->foreign)
@@ -17,8 +17,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "%s arrived on %s %" PRIu32 " times at once, where its share of a phase is %" PRIu32
 		       ": the others are meant for other blocks of the cluster, whose addresses were not mapped",
-		       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, bf_hopper_bar_text(n->bar).s,
-		       n->arrivals, b->each);
+		       bf_hopper_rule_warp_text(bf_hopper_rule_run(r), n->sm, n->slot).s,
+		       bf_hopper_rule_bar_text(n->bar).s, n->arrivals, b->each);
 }
 
 const struct bf_rule bf_rule_hopper_local_arrive = {

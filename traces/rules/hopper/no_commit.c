@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
 	uint32_t lanes;
 	struct bf_finding *f;
 
@@ -14,7 +14,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = lanes ? bf_rule_find(r, e, NULL) : NULL;
 	if (f)
 		bf_finding_say(f, "%s waits for bulk stores while stores of lanes 0x%08" PRIx32 " are in no group",
-			       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, lanes);
+			       bf_hopper_rule_warp_text(bf_hopper_rule_run(r), n->sm, n->slot).s, lanes);
 }
 
 const struct bf_rule bf_rule_hopper_no_commit = {

@@ -5,14 +5,14 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	uint32_t sm;
-	struct bf_finding *f = bf_hopper_find_early(r, e, BF_EARLY_OWNER, &sm);
+	struct bf_finding *f = bf_hopper_rule_find_early(r, e, BF_EARLY_OWNER, &sm);
 	char op[32];
 
 	if (!f)
 		return;
 	bf_finding_say(f, "%s used %s (%s), which it has not initialised, as it did others: the word is 0x%" PRIx64,
-		       bf_hopper_warp_text(bf_hopper_run(r), sm, (uint32_t)e->hopper_fault.warp).s,
-		       bf_hopper_bar_text(bf_hopper_bar(f->queue)).s, bf_seen_text(e, "op", op, sizeof(op)),
+		       bf_hopper_rule_warp_text(bf_hopper_rule_run(r), sm, (uint32_t)e->hopper_fault.warp).s,
+		       bf_hopper_rule_bar_text(bf_hopper_rule_bar(f->queue)).s, bf_seen_text(e, "op", op, sizeof(op)),
 		       e->hopper_fault.word);
 }
 

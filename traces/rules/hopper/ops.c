@@ -22,9 +22,10 @@ static uint32_t count_arrivals(const struct bf_seen_hopper_op *o, uint32_t *flip
 	return asked;
 }
 
-static void begin_life(struct bf_hopper_run *run, struct bf_hopper_barrier *b, const struct bf_seen *e, uint32_t slot)
+static void begin_life(struct bf_hopper_rule_run *run, struct bf_hopper_rule_barrier *b, const struct bf_seen *e,
+		       uint32_t slot)
 {
-	struct bf_hopper_now *n = &run->now;
+	struct bf_hopper_rule_now *n = &run->now;
 
 	n->was_alive = b->alive;
 	n->was_other = b->inited && b->init_slot != slot;
@@ -44,9 +45,9 @@ static void begin_life(struct bf_hopper_run *run, struct bf_hopper_barrier *b, c
 }
 
 /* To ask again for the same phase, right after, tells nothing new. */
-static void passed(struct bf_hopper_now *n, struct bf_hopper_barrier *b, uint64_t address, uint64_t lanes)
+static void passed(struct bf_hopper_rule_now *n, struct bf_hopper_rule_barrier *b, uint64_t address, uint64_t lanes)
 {
-	struct bf_hopper_warp *w = n->warp;
+	struct bf_hopper_rule_warp *w = n->warp;
 	const bool again = w->passed_address == address && !w->arrived_since && w->passed_parity == w->parity;
 
 	b->seen = b->phases > b->seen ? b->phases : b->seen;
@@ -61,7 +62,7 @@ static void passed(struct bf_hopper_now *n, struct bf_hopper_barrier *b, uint64_
 	w->came_back = BF_HOPPER_WOKEN;
 }
 
-static void end_phases(struct bf_hopper_barrier *b, uint32_t flips)
+static void end_phases(struct bf_hopper_rule_barrier *b, uint32_t flips)
 {
 	if (!flips)
 		return;
@@ -74,10 +75,10 @@ static void end_phases(struct bf_hopper_barrier *b, uint32_t flips)
 	b->copies = 0;
 }
 
-static void note_tx(struct bf_hopper_now *n, struct bf_hopper_barrier *b, const struct bf_seen *e)
+static void note_tx(struct bf_hopper_rule_now *n, struct bf_hopper_rule_barrier *b, const struct bf_seen *e)
 {
 	const int64_t tx = (int64_t)bf_mbar_tx(e->hopper_op.after) - bf_mbar_tx(e->hopper_op.before);
-	struct bf_hopper_party *p = n->party;
+	struct bf_hopper_rule_party *p = n->party;
 
 	switch (e->hopper_op.op) {
 	case BF_SYNC_EXPECT_TX:
@@ -106,11 +107,11 @@ static void note_tx(struct bf_hopper_now *n, struct bf_hopper_barrier *b, const 
  * round to it again without having waited anywhere is to go on too soon. What says "full" (it is not free at first) is
  * signalled too soon either way.
  */
-static void judge_share(struct bf_hopper_now *n, const struct bf_hopper_barrier *b, const struct bf_seen_hopper_op *o,
-			bool again)
+static void judge_share(struct bf_hopper_rule_now *n, const struct bf_hopper_rule_barrier *b,
+			const struct bf_seen_hopper_op *o, bool again)
 {
 	const uint32_t before = b->phases;
-	struct bf_hopper_party *p = n->party;
+	struct bf_hopper_rule_party *p = n->party;
 	bool over;
 
 	if (!p || !b->labelled || !b->warps)
@@ -125,25 +126,26 @@ static void judge_share(struct bf_hopper_now *n, const struct bf_hopper_barrier 
 	n->too_soon = !n->foreign && !n->extra && (before > b->seen || over);
 }
 
-void bf_hopper_note_op(struct bf_rules *r, struct bf_hopper_run *run, const struct bf_seen *e)
+void bf_hopper_rule_note_op(struct bf_rules *r, struct bf_hopper_rule_run *run, const struct bf_seen *e)
 {
 	const struct bf_seen_hopper_op *o = &e->hopper_op;
-	const uint32_t sm = bf_hopper_sm_of(r, run, e->actor);
-	struct bf_hopper_now *n = &run->now;
-	struct bf_hopper_rule_sm *s = bf_hopper_make_sm(run, sm);
-	struct bf_hopper_barrier *b;
+	const uint32_t sm = bf_hopper_rule_sm_of(r, run, e->actor);
+	struct bf_hopper_rule_now *n = &run->now;
+	struct bf_hopper_rule_sm *s = bf_hopper_rule_make_sm(run, sm);
+	struct bf_hopper_rule_barrier *b;
 
-	*n = (struct bf_hopper_now){ .queue = s ? bf_hopper_make_barrier(r, run, sm, (uint32_t)o->address) : NULL };
+	*n = (struct bf_hopper_rule_now){ .queue = s ? bf_hopper_rule_make_barrier(r, run, sm, (uint32_t)o->address)
+						     : NULL };
 	if (!n->queue)
 		return;
 	n->queue->actor = e->actor;
-	b = n->bar = bf_hopper_bar(n->queue);
+	b = n->bar = bf_hopper_rule_bar(n->queue);
 	n->sm = run->remote ? run->remote_sm : sm;
 	n->slot = (uint32_t)o->warp;
 	n->by_copy = o->remote && !run->remote;
 	run->remote = false;
-	n->warp = n->by_copy ? NULL : bf_hopper_warp(run, n->sm, n->slot);
-	n->party = bf_hopper_party_at(run, b, n->sm, n->slot);
+	n->warp = n->by_copy ? NULL : bf_hopper_rule_warp(run, n->sm, n->slot);
+	n->party = bf_hopper_rule_party_at(run, b, n->sm, n->slot);
 	n->in_flight = b->brought - b->landed;
 	n->arrivals = count_arrivals(o, &n->flips);
 	b->word = o->after;
@@ -185,28 +187,29 @@ void bf_hopper_note_op(struct bf_rules *r, struct bf_hopper_run *run, const stru
 	end_phases(b, n->flips);
 }
 
-void bf_hopper_note_wait(struct bf_rules *r, struct bf_hopper_run *run, const struct bf_seen *e)
+void bf_hopper_rule_note_wait(struct bf_rules *r, struct bf_hopper_rule_run *run, const struct bf_seen *e)
 {
-	const uint32_t sm = bf_hopper_sm_of(r, run, e->actor);
-	struct bf_hopper_now *n = &run->now;
+	const uint32_t sm = bf_hopper_rule_sm_of(r, run, e->actor);
+	struct bf_hopper_rule_now *n = &run->now;
 
-	*n = (struct bf_hopper_now){ .queue = bf_hopper_barrier(r, sm, e->hopper_wait.address),
-				     .warp = bf_hopper_warp(run, sm, (uint32_t)e->hopper_wait.warp),
-				     .sm = sm,
-				     .slot = (uint32_t)e->hopper_wait.warp };
+	*n = (struct bf_hopper_rule_now){ .queue = bf_hopper_rule_barrier(r, sm, e->hopper_wait.address),
+					  .warp = bf_hopper_rule_warp(run, sm, (uint32_t)e->hopper_wait.warp),
+					  .sm = sm,
+					  .slot = (uint32_t)e->hopper_wait.warp };
 	if (!n->queue || !n->warp)
 		return;
-	n->bar = bf_hopper_bar(n->queue);
-	n->party = bf_hopper_party_at(run, n->bar, sm, n->slot);
+	n->bar = bf_hopper_rule_bar(n->queue);
+	n->party = bf_hopper_rule_party_at(run, n->bar, sm, n->slot);
 	n->warp->parked = e->hopper_wait.event == BF_HOPPER_PARKED;
 	n->warp->came_back = (uint8_t)e->hopper_wait.event;
 	if (e->hopper_wait.event == BF_HOPPER_WOKEN)
 		passed(n, n->bar, e->hopper_wait.address, n->warp->wait_lanes);
 }
 
-void bf_hopper_note_remote(struct bf_hopper_run *run, const struct bf_seen *e)
+void bf_hopper_rule_note_remote(struct bf_hopper_rule_run *run, const struct bf_seen *e)
 {
-	struct bf_hopper_warp *w = bf_hopper_warp(run, (uint32_t)e->hopper_remote.sm, (uint32_t)e->hopper_remote.warp);
+	struct bf_hopper_rule_warp *w =
+	    bf_hopper_rule_warp(run, (uint32_t)e->hopper_remote.sm, (uint32_t)e->hopper_remote.warp);
 
 	if (!e->hopper_remote.arrived) {
 		if (w && e->hopper_remote.op <= BF_SYNC_ARRIVE_DROP)

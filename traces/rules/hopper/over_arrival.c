@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_hopper_barrier *b;
+	struct bf_hopper_rule_barrier *b;
 	struct bf_rule_queue *q;
 	struct bf_finding *f;
 	uint32_t sm, address;
@@ -13,16 +13,16 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	     e->hopper_fault.reason != BF_MBAR_FAULT_ARRIVE_COUNT) ||
 	    !bf_mbar_pending(e->hopper_fault.word))
 		return;
-	q = bf_hopper_fault_at(r, e, &sm, &address);
+	q = bf_hopper_rule_fault_at(r, e, &sm, &address);
 	f = q ? bf_rule_find(r, e, q) : NULL;
 	if (!f)
 		return;
-	b = bf_hopper_bar(q);
+	b = bf_hopper_rule_bar(q);
 	bf_finding_index(f, b->address);
 	bf_finding_say(f,
 		       "%s got more arrivals in a phase than it was initialised for (%" PRIu32 " of %" PRIu32
 		       " were pending when too many came at once)",
-		       bf_hopper_bar_text(b).s, bf_mbar_pending(e->hopper_fault.word),
+		       bf_hopper_rule_bar_text(b).s, bf_mbar_pending(e->hopper_fault.word),
 		       bf_mbar_expected(e->hopper_fault.word));
 }
 

@@ -4,8 +4,8 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
-	const struct bf_hopper_barrier *b = n->bar;
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
+	const struct bf_hopper_rule_barrier *b = n->bar;
 	const bool over = e->kind == BF_SEEN_hopper_op ? e->hopper_op.op >= BF_SYNC_TEST_PARITY && e->hopper_op.result
 						       : e->hopper_wait.event == BF_HOPPER_WOKEN;
 	struct bf_finding *f;
@@ -19,24 +19,25 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "%s passed its wait number %" PRIu32 " on %s when %" PRIu32
 		       " phase%s had ended: the parity that it waits for is that of two phases before",
-		       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, n->party->passed,
-		       bf_hopper_bar_text(b).s, b->phases, b->phases == 1 ? "" : "s");
+		       bf_hopper_rule_warp_text(bf_hopper_rule_run(r), n->sm, n->slot).s, n->party->passed,
+		       bf_hopper_rule_bar_text(b).s, b->phases, b->phases == 1 ? "" : "s");
 }
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
 {
-	const struct bf_hopper_barrier *b = bf_rule_facts(q);
+	const struct bf_hopper_rule_barrier *b = bf_rule_facts(q);
 	struct bf_finding *f;
 	uint32_t block, warp;
 
-	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_PARITY, &block, &warp) : NULL;
+	f = complete ? bf_hopper_rule_find_lack(r, q, BF_LACK_PARITY, &block, &warp) : NULL;
 	if (!f)
 		return;
 	bf_finding_say(f,
 		       "warp %" PRIu32 " of block %" PRIu32 " waits on %s with parity %" PRIu32 " when %" PRIu32
 		       " phase%s had ended, of which the last was never waited for: the parity does not follow the "
 		       "barrier's phase",
-		       warp, block, bf_hopper_bar_text(b).s, b->waiter_parity, b->phases, b->phases == 1 ? "" : "s");
+		       warp, block, bf_hopper_rule_bar_text(b).s, b->waiter_parity, b->phases,
+		       b->phases == 1 ? "" : "s");
 }
 
 const struct bf_rule bf_rule_hopper_parity = {

@@ -4,8 +4,8 @@
 
 static void on_op(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
-	const struct bf_hopper_barrier *b = n->bar;
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
+	const struct bf_hopper_rule_barrier *b = n->bar;
 	struct bf_finding *f = n->too_soon ? bf_rule_find(r, e, n->queue) : NULL;
 
 	if (!f)
@@ -15,7 +15,7 @@ static void on_op(struct bf_rule_run *r, const struct bf_seen *e)
 		       "%s arrives on %s for phase %" PRIu32 " when %" PRIu32 " phase%s had ended and %" PRIu32
 		       " were seen by a wait: nobody has waited for the phase before, and whoever it told something "
 		       "goes on without it",
-		       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, bf_hopper_bar_text(b).s,
+		       bf_hopper_rule_warp_text(bf_hopper_rule_run(r), n->sm, n->slot).s, bf_hopper_rule_bar_text(b).s,
 		       (n->party->arrivals - 1) / (b->each ? b->each : 1), b->phases - n->flips,
 		       b->phases - n->flips == 1 ? "" : "s", b->seen);
 }
@@ -29,15 +29,15 @@ static void on_fault(struct bf_rule_run *r, const struct bf_seen *e)
 
 	if (e->hopper_fault.reason != BF_MBAR_FAULT_OVER_ARRIVAL || bf_mbar_pending(e->hopper_fault.word))
 		return;
-	q = bf_hopper_fault_at(r, e, &sm, &address);
+	q = bf_hopper_rule_fault_at(r, e, &sm, &address);
 	f = q ? bf_rule_find(r, e, q) : NULL;
 	if (!f)
 		return;
-	bf_finding_index(f, bf_hopper_bar(q)->address);
+	bf_finding_index(f, bf_hopper_rule_bar(q)->address);
 	bf_finding_say(f,
 		       "somebody arrives on %s for the next phase while this one still waits for %" PRId32
 		       " bytes: nobody has waited for its end",
-		       bf_hopper_bar_text(bf_hopper_bar(q)).s, bf_mbar_tx(e->hopper_fault.word));
+		       bf_hopper_rule_bar_text(bf_hopper_rule_bar(q)).s, bf_mbar_tx(e->hopper_fault.word));
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)

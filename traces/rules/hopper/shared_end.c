@@ -5,7 +5,7 @@
 #define WIDEST 16u /* bytes of an access */
 
 /* The block that is reached, by the rank in its cluster; NULL: nothing is known of it. */
-static const struct bf_hopper_block *reached(const struct bf_hopper_run *run, const struct bf_seen *e)
+static const struct bf_hopper_rule_block *reached(const struct bf_hopper_rule_run *run, const struct bf_seen *e)
 {
 	const uint64_t own = e->hopper_hazard.block < run->nblocks ? run->blocks[e->hopper_hazard.block].rank : 0;
 	const uint64_t number = e->hopper_hazard.block - own + e->hopper_hazard.rank;
@@ -13,19 +13,19 @@ static const struct bf_hopper_block *reached(const struct bf_hopper_run *run, co
 	return number < run->nblocks && run->blocks[number].known ? &run->blocks[number] : NULL;
 }
 
-bool bf_hopper_beyond(const struct bf_hopper_run *run, const struct bf_seen *e)
+bool bf_hopper_rule_beyond(const struct bf_hopper_rule_run *run, const struct bf_seen *e)
 {
-	const struct bf_hopper_block *block = reached(run, e);
+	const struct bf_hopper_rule_block *block = reached(run, e);
 
 	return block && block->here && block->bytes && e->hopper_hazard.address + WIDEST > block->bytes;
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_run *run = bf_hopper_run(r);
+	const struct bf_hopper_rule_run *run = bf_hopper_rule_run(r);
 	struct bf_finding *f;
 
-	if (e->hopper_hazard.event != BF_HAZARD_NOBODY || !bf_hopper_beyond(run, e))
+	if (e->hopper_hazard.event != BF_HAZARD_NOBODY || !bf_hopper_rule_beyond(run, e))
 		return;
 	f = bf_rule_find(r, e, NULL);
 	if (f)

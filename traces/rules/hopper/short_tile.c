@@ -4,17 +4,17 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
 {
-	const struct bf_hopper_barrier *b = bf_rule_facts(q);
+	const struct bf_hopper_rule_barrier *b = bf_rule_facts(q);
 	struct bf_finding *f;
 	uint32_t block, warp;
 
-	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_TILE, &block, &warp) : NULL;
+	f = complete ? bf_hopper_rule_find_lack(r, q, BF_LACK_TILE, &block, &warp) : NULL;
 	if (!f)
 		return;
 	bf_finding_say(f,
 		       "%s expects %" PRIu64 " bytes, as in the phase before, and its copies bring %" PRIu64
 		       " this time: the tile is a partial one",
-		       bf_hopper_bar_text(b).s, b->armed - b->armed_before, b->brought - b->brought_before);
+		       bf_hopper_rule_bar_text(b).s, b->armed - b->armed_before, b->brought - b->brought_before);
 }
 
 const struct bf_rule bf_rule_hopper_short_tile = {

@@ -4,17 +4,17 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
 {
-	const struct bf_hopper_barrier *b = bf_rule_facts(q);
+	const struct bf_hopper_rule_barrier *b = bf_rule_facts(q);
 	struct bf_finding *f;
 	uint32_t block, warp;
 
-	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_SKIPPED, &block, &warp) : NULL;
+	f = complete ? bf_hopper_rule_find_lack(r, q, BF_LACK_SKIPPED, &block, &warp) : NULL;
 	if (!f)
 		return;
 	bf_finding_say(f,
 		       "%s lacks an arrival of warp %" PRIu32 " of block %" PRIu32
 		       ", which has arrived on later ones of its kind: it has left this one out once",
-		       bf_hopper_bar_text(b).s, warp, block);
+		       bf_hopper_rule_bar_text(b).s, warp, block);
 }
 
 const struct bf_rule bf_rule_hopper_skipped_arrival = {

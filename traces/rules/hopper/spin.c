@@ -6,7 +6,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
 	struct bf_finding *f;
 	uint32_t *times;
 
@@ -17,8 +17,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = *times == IN_A_ROW ? bf_rule_find(r, e, NULL) : NULL;
 	if (f)
 		bf_finding_say(f, "%s was asked by test_wait %u times in a row; the last to ask is %s",
-			       bf_hopper_bar_text(n->bar).s, IN_A_ROW,
-			       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s);
+			       bf_hopper_rule_bar_text(n->bar).s, IN_A_ROW,
+			       bf_hopper_rule_warp_text(bf_hopper_rule_run(r), n->sm, n->slot).s);
 }
 
 const struct bf_rule bf_rule_hopper_spin = {

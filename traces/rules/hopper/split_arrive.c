@@ -11,7 +11,7 @@ struct arrivals {
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
 	struct bf_finding *f;
 	struct arrivals *a;
 
@@ -24,8 +24,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	f = ++a->n[n->slot] == MANY ? bf_rule_find(r, e, NULL) : NULL;
 	if (f)
 		bf_finding_say(f, "%s arrived on %s by %u instructions within one phase",
-			       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, bf_hopper_bar_text(n->bar).s,
-			       MANY);
+			       bf_hopper_rule_warp_text(bf_hopper_rule_run(r), n->sm, n->slot).s,
+			       bf_hopper_rule_bar_text(n->bar).s, MANY);
 }
 
 const struct bf_rule bf_rule_hopper_split_arrive = {

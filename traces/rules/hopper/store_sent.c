@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_copy *c = bf_hopper_read_early(r, e);
+	const struct bf_hopper_rule_copy *c = bf_hopper_rule_read_early(r, e);
 	struct bf_finding *f = c ? bf_rule_find(r, e, NULL) : NULL;
 
 	if (!f)
@@ -16,7 +16,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       " writes, issued %s before by %s: %s, and the thread has not waited for it",
 		       bf_rule_actor(r->rules, e->actor), (uint64_t)e->dma_read.len, (uint64_t)e->dma_read.va,
 		       c->rec.copy, bf_span_of(e->time_ps - c->at_ps).text,
-		       bf_hopper_warp_text(bf_hopper_run(r), c->sm, (uint32_t)c->rec.warp).s,
+		       bf_hopper_rule_warp_text(bf_hopper_rule_run(r), c->sm, (uint32_t)c->rec.warp).s,
 		       c->ended ? "this time all bytes were there already" : "it has not written them yet");
 }
 

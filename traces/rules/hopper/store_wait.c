@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_copy *c = bf_hopper_overwrites(r, e);
+	const struct bf_hopper_rule_copy *c = bf_hopper_rule_overwrites(r, e);
 	struct bf_finding *f = c ? bf_rule_find(r, e, NULL) : NULL;
 
 	if (!f)
@@ -15,7 +15,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       "%s stores into the source of bulk store %" PRIu64
 		       ", issued %s before by %s, which has not been read yet",
 		       bf_rule_actor(r->rules, e->actor), c->rec.copy, bf_span_of(e->time_ps - c->at_ps).text,
-		       bf_hopper_warp_text(bf_hopper_run(r), c->sm, (uint32_t)c->rec.warp).s);
+		       bf_hopper_rule_warp_text(bf_hopper_rule_run(r), c->sm, (uint32_t)c->rec.warp).s);
 }
 
 const struct bf_rule bf_rule_hopper_store_wait = {

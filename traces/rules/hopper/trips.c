@@ -4,17 +4,17 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete)
 {
-	const struct bf_hopper_barrier *b = bf_rule_facts(q);
+	const struct bf_hopper_rule_barrier *b = bf_rule_facts(q);
 	struct bf_finding *f;
 	uint32_t block, warp;
 
-	f = complete ? bf_hopper_find_lack(r, q, BF_LACK_ENDED, &block, &warp) : NULL;
+	f = complete ? bf_hopper_rule_find_lack(r, q, BF_LACK_ENDED, &block, &warp) : NULL;
 	if (!f)
 		return;
 	bf_finding_say(f,
 		       "warp %" PRIu32 " of block %" PRIu32 " has finished its work after %" PRIu32
 		       " arrivals on %s, where %" PRIu32 " are due: the parties run different numbers of iterations",
-		       warp, block, (uint32_t)f->n[0], bf_hopper_bar_text(b).s, b->each * (b->phases + 1));
+		       warp, block, (uint32_t)f->n[0], bf_hopper_rule_bar_text(b).s, b->each * (b->phases + 1));
 }
 
 const struct bf_rule bf_rule_hopper_trips = {

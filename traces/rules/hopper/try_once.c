@@ -5,7 +5,7 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_seen_hopper_hazard *h = &e->hopper_hazard;
-	const struct bf_hopper_now *n = bf_hopper_now(r);
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
 	struct bf_finding *f;
 
 	if (h->event != BF_HAZARD_WENT_ON || !n->bar || !n->warp || n->warp->came_back == BF_HOPPER_REFUSED)
@@ -18,7 +18,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       "warp %" PRIu64 " of block %" PRIu64
 		       " went on although its wait on %s had come back false%s: try_wait may return "
 		       "before the phase is over and belongs in a loop",
-		       h->warp, h->block, bf_hopper_bar_text(n->bar).s,
+		       h->warp, h->block, bf_hopper_rule_bar_text(n->bar).s,
 		       n->warp->came_back == BF_HOPPER_EXPIRED ? " at its time limit" : "");
 }
 

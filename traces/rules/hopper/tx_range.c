@@ -4,21 +4,21 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	struct bf_hopper_barrier *b;
+	struct bf_hopper_rule_barrier *b;
 	struct bf_rule_queue *q;
 	struct bf_finding *f;
 	uint32_t sm, address;
 
 	if (e->hopper_fault.reason != BF_MBAR_FAULT_TX_COUNT && e->hopper_fault.reason != BF_MBAR_FAULT_TX_RANGE)
 		return;
-	q = bf_hopper_fault_at(r, e, &sm, &address);
+	q = bf_hopper_rule_fault_at(r, e, &sm, &address);
 	f = q ? bf_rule_find(r, e, q) : NULL;
 	if (!f)
 		return;
-	b = bf_hopper_bar(q);
+	b = bf_hopper_rule_bar(q);
 	bf_finding_index(f, b->address);
 	bf_finding_say(f, "%s, with %" PRId32 " bytes outstanding, got a count of bytes that goes beyond 2^20 - 1",
-		       bf_hopper_bar_text(b).s, bf_mbar_tx(e->hopper_fault.word));
+		       bf_hopper_rule_bar_text(b).s, bf_mbar_tx(e->hopper_fault.word));
 }
 
 const struct bf_rule bf_rule_hopper_tx_range = {

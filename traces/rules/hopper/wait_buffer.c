@@ -4,12 +4,13 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
 	struct bf_finding *f = e->hopper_wait.event == BF_HOPPER_REFUSED && n->bar ? bf_rule_find(r, e, NULL) : NULL;
 
 	if (f)
 		bf_finding_say(f, "the wait of %s on %s found all entries of the try-wait buffer taken, and polls",
-			       bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, bf_hopper_bar_text(n->bar).s);
+			       bf_hopper_rule_warp_text(bf_hopper_rule_run(r), n->sm, n->slot).s,
+			       bf_hopper_rule_bar_text(n->bar).s);
 }
 
 const struct bf_rule bf_rule_hopper_wait_buffer = {

@@ -12,7 +12,7 @@ struct polls {
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_hopper_now *n = bf_hopper_now(r);
+	const struct bf_hopper_rule_now *n = bf_hopper_rule_now(r);
 	struct polls *p = n->queue ? bf_rule_queue_state(r, n->queue) : NULL;
 	struct bf_finding *f;
 
@@ -28,8 +28,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 			       "lanes 0x%08" PRIx64
 			       " of %s tried %u times in a row to wait on %s, and could not park without the rest of "
 			       "their warp",
-			       e->hopper_op.lanes, bf_hopper_warp_text(bf_hopper_run(r), n->sm, n->slot).s, IN_A_ROW,
-			       bf_hopper_bar_text(n->bar).s);
+			       e->hopper_op.lanes, bf_hopper_rule_warp_text(bf_hopper_rule_run(r), n->sm, n->slot).s,
+			       IN_A_ROW, bf_hopper_rule_bar_text(n->bar).s);
 }
 
 const struct bf_rule bf_rule_hopper_wait_polls = {

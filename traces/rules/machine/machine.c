@@ -58,11 +58,15 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 }
 
 extern const struct bf_rule bf_rule_machine_cut, bf_rule_machine_meeting, bf_rule_machine_stopped,
-    bf_rule_machine_stuck, bf_rule_machine_unseen;
+    bf_rule_machine_stuck, bf_rule_machine_unseen, bf_rule_machine_wild;
 
-static const struct bf_rule *const rules[] = { &bf_rule_machine_meeting, &bf_rule_machine_unseen,
-					       &bf_rule_machine_stopped, &bf_rule_machine_stuck,
-					       &bf_rule_machine_cut,     NULL };
+static const struct bf_rule *const rules[] = { &bf_rule_machine_meeting,
+					       &bf_rule_machine_unseen,
+					       &bf_rule_machine_wild,
+					       &bf_rule_machine_stopped,
+					       &bf_rule_machine_stuck,
+					       &bf_rule_machine_cut,
+					       NULL };
 
 static const uint16_t signs[] = { BF_SEEN_agent_start, BF_SEEN_run_failed, BF_SEEN_unrecorded, 0 };
 static const uint16_t records[] = { BF_SEEN_agent_start,

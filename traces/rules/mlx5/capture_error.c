@@ -21,7 +21,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       "failed with syndrome %02x, vendor %02x: %s",
 		       e->capture_cqe.index, e->capture_cqe.cqn, e->capture_cqe.line,
 		       (unsigned)bf_get_be16(e->tail + 60), (unsigned)bf_get_be24(e->tail + 57), (unsigned)e->tail[55],
-		       (unsigned)e->tail[54], bf_mlx5_syndrome(e->tail[55]));
+		       (unsigned)e->tail[54], bf_mlx5_rule_syndrome(e->tail[55]));
 }
 
 const struct bf_rule bf_rule_mlx5_capture_error = {

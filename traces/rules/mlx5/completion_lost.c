@@ -24,7 +24,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 /* The device completed everything, and of the last completion nobody hears. */
 static void tell(struct bf_rule_run *r, struct bf_finding *f)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(f->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(f->queue);
 
 	(void)r;
 	if (q->posted && q->done == q->posted && q->polled < q->posted)

@@ -4,7 +4,7 @@
 
 /* Of the run: its completion queues, and whether the driver is one that polls all of them as rings (GIN's). */
 struct run {
-	struct bf_mlx5_cqs cqs;
+	struct bf_mlx5_rule_cqs cqs;
 	bool rings;
 };
 
@@ -18,7 +18,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct run *run = r->state;
 
 	if (e->kind == BF_SEEN_cq_config)
-		bf_mlx5_note_cq(&run->cqs, e);
+		bf_mlx5_rule_note_cq(&run->cqs, e);
 	else if (e->kind == BF_SEEN_gin_queue)
 		run->rings = true;
 	else
@@ -28,10 +28,10 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 /* All is done, the last completion lies behind entry 0, and pollers stand where entry 0 has left them. */
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	const struct state *s = bf_rule_queue_state(r, queue);
 	const struct run *run = r->state;
-	const struct bf_mlx5_rule_cq *cq = bf_mlx5_find_cq(&run->cqs, queue, q->send_cqn);
+	const struct bf_mlx5_rule_cq *cq = bf_mlx5_rule_find_cq(&run->cqs, queue, q->send_cqn);
 	struct bf_finding *f;
 
 	if (!complete || !cq || cq->collapsed || !cq->overrun_ignore || !q->driver_speaks || !s->slot || run->rings ||

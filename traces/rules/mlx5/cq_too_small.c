@@ -4,14 +4,14 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	bf_mlx5_note_cq(r->state, e);
+	bf_mlx5_rule_note_cq(r->state, e);
 }
 
 /* Of a driver whose entries are all known; others may signal so few that a smaller queue does. */
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
-	const struct bf_mlx5_rule_cq *cq = bf_mlx5_find_cq(r->state, queue, q->send_cqn);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
+	const struct bf_mlx5_rule_cq *cq = bf_mlx5_rule_find_cq(r->state, queue, q->send_cqn);
 	struct bf_finding *f;
 
 	(void)complete;
@@ -44,7 +44,7 @@ const struct bf_rule bf_rule_mlx5_cq_too_small = {
 	.rank = BF_RANK_SET_UP + 3,
 	.records = BF_SEES(cq_config),
 	.needs = BF_SEES(cq_config, qp_config, ibgda_build),
-	.state_bytes = sizeof(struct bf_mlx5_cqs),
+	.state_bytes = sizeof(struct bf_mlx5_rule_cqs),
 	.on = on,
 	.end_queue = end_queue,
 };

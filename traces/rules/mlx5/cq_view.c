@@ -6,25 +6,25 @@
 
 #define LARGER 4u /* how many times the device's size a ring may be in a driver's eyes */
 
-static bool waits(struct bf_rules *r, const struct bf_mlx5_poller *t, uint32_t *pe)
+static bool waits(struct bf_rules *r, const struct bf_mlx5_rule_poller *t, uint32_t *pe)
 {
 	const struct bf_machine *m = bf_rule_run_facts(r, &bf_rules_machine);
 	const struct bf_machine_thread *thread = m ? &m->thread[t->actor % BF_MACHINE_THREADS] : NULL;
 
 	if (!thread || thread->actor != t->actor || !thread->runs || !thread->waits ||
-	    !bf_mlx5_is_completion(thread->what))
+	    !bf_mlx5_rule_is_completion(thread->what))
 		return false;
 	*pe = thread->pe;
 	return true;
 }
 
 /* The ring of completions behind whose end the poller looks; NULL, too, where it looks into another one. */
-static const struct bf_mlx5_polled_cq *passed(const struct bf_mlx5_polls *p, uint32_t pe, uint64_t va)
+static const struct bf_mlx5_rule_polled_cq *passed(const struct bf_mlx5_rule_polls *p, uint32_t pe, uint64_t va)
 {
-	const struct bf_mlx5_polled_cq *nearest = NULL;
+	const struct bf_mlx5_rule_polled_cq *nearest = NULL;
 
 	for (uint32_t i = 0; i < BF_MLX5_CQS; i++) {
-		const struct bf_mlx5_polled_cq *cq = &p->cq[i];
+		const struct bf_mlx5_rule_polled_cq *cq = &p->cq[i];
 		const uint64_t bytes = (uint64_t)cq->cqes * cq->size;
 
 		if (!cq->cqes || !cq->slots || cq->pe != pe || va - cq->area->va >= LARGER * bytes)
@@ -39,11 +39,11 @@ static const struct bf_mlx5_polled_cq *passed(const struct bf_mlx5_polls *p, uin
 
 static void end(struct bf_rule_run *r, bool complete)
 {
-	const struct bf_mlx5_polls *p = bf_mlx5_polls_of(r->rules);
+	const struct bf_mlx5_rule_polls *p = bf_mlx5_rule_polls_of(r->rules);
 
 	for (uint32_t i = 0; complete && i < BF_MLX5_POLLERS; i++) {
-		const struct bf_mlx5_poller *t = &p->poller[i];
-		const struct bf_mlx5_polled_cq *cq;
+		const struct bf_mlx5_rule_poller *t = &p->poller[i];
+		const struct bf_mlx5_rule_polled_cq *cq;
 		struct bf_finding *f;
 		uint32_t pe;
 

@@ -2,7 +2,7 @@
 
 #include "traces/rules/mlx5/polls.h"
 
-static void judge(struct bf_rule_run *r, const struct bf_mlx5_poller *t)
+static void judge(struct bf_rule_run *r, const struct bf_mlx5_rule_poller *t)
 {
 	struct bf_finding *f = bf_rule_find(r, NULL, t->inside);
 
@@ -20,7 +20,7 @@ static void judge(struct bf_rule_run *r, const struct bf_mlx5_poller *t)
 
 static void end(struct bf_rule_run *r, bool complete)
 {
-	const struct bf_mlx5_polls *p = bf_mlx5_polls_of(r->rules);
+	const struct bf_mlx5_rule_polls *p = bf_mlx5_rule_polls_of(r->rules);
 
 	(void)complete; /* the look has been taken */
 	for (uint32_t i = 0; p->blocks && i < BF_MLX5_POLLERS; i++)

@@ -29,13 +29,13 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 }
 
 /* Who waits beyond the completion that comes next; it lies in a slot that stays as it is. */
-static const struct bf_mlx5_poller *waits_ahead(struct bf_rule_run *r, const struct bf_mlx5_polled_cq *cq,
-						uint64_t entries, uint64_t *slot)
+static const struct bf_mlx5_rule_poller *waits_ahead(struct bf_rule_run *r, const struct bf_mlx5_rule_polled_cq *cq,
+						     uint64_t entries, uint64_t *slot)
 {
 	const uint64_t most = cq->cqes / 2;
 
 	for (uint64_t n = cq->written; n < entries && n < cq->written + most; n++) {
-		const struct bf_mlx5_poller *t = bf_mlx5_awaited_slot(r->rules, cq, n % cq->cqes);
+		const struct bf_mlx5_rule_poller *t = bf_mlx5_rule_awaited_slot(r->rules, cq, n % cq->cqes);
 
 		*slot = n;
 		if (t)
@@ -48,9 +48,10 @@ static const struct bf_mlx5_poller *waits_ahead(struct bf_rule_run *r, const str
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	const struct state *s = bf_rule_queue_state(r, queue);
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
-	const struct bf_mlx5_polled_cq *cq = bf_mlx5_polled(bf_mlx5_polls_of(r->rules), queue, q->send_cqn);
-	const struct bf_mlx5_poller *waits;
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
+	const struct bf_mlx5_rule_polled_cq *cq =
+	    bf_mlx5_rule_polled(bf_mlx5_rule_polls_of(r->rules), queue, q->send_cqn);
+	const struct bf_mlx5_rule_poller *waits;
 	struct bf_finding *f;
 	uint64_t slot = 0;
 

@@ -6,8 +6,9 @@
 /* The same by the word of a driver that tells what it takes: entries of which the device has not spoken yet. */
 static void taken(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
-	const struct bf_mlx5_polled_cq *cq = bf_mlx5_polled(bf_mlx5_polls_of(r->rules), e->queue, q->send_cqn);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
+	const struct bf_mlx5_rule_polled_cq *cq =
+	    bf_mlx5_rule_polled(bf_mlx5_rule_polls_of(r->rules), e->queue, q->send_cqn);
 	struct bf_finding *f;
 
 	/* In the first lap there is nothing old to take. */
@@ -30,8 +31,8 @@ static void taken(struct bf_rule_run *r, const struct bf_seen *e)
 /* A completion was taken that is not there. */
 static void on_store(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_polls *p = bf_mlx5_polls_of(r->rules);
-	const struct bf_mlx5_polled_cq *cq = p->early;
+	const struct bf_mlx5_rule_polls *p = bf_mlx5_rule_polls_of(r->rules);
+	const struct bf_mlx5_rule_polled_cq *cq = p->early;
 	struct bf_finding *f = bf_rule_find(r, e, cq->queue);
 
 	if (!f)
@@ -54,7 +55,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 }
 
 /* It waits at a completion that has come, and has looked at its owner bit. */
-static void judge(struct bf_rule_run *r, const struct bf_mlx5_poller *t, const struct bf_mlx5_polled_cq *cq)
+static void judge(struct bf_rule_run *r, const struct bf_mlx5_rule_poller *t, const struct bf_mlx5_rule_polled_cq *cq)
 {
 	const uint64_t at = cq->area->va + (uint64_t)(t->slot + 1) * cq->size - 1 - t->load_va; /* op_own */
 	struct bf_finding *f;
@@ -62,7 +63,7 @@ static void judge(struct bf_rule_run *r, const struct bf_mlx5_poller *t, const s
 	uint8_t own;
 
 	if ((t->wait_va - cq->area->va) / cq->size != t->slot || at >= t->load_len || at >= 8 ||
-	    !bf_mlx5_last_in(cq, t->slot, &number))
+	    !bf_mlx5_rule_last_in(cq, t->slot, &number))
 		return;
 	own = (uint8_t)(t->value >> at * 8);
 	/* A poller that has taken the last one waits at the next slot; where that is far, nobody took this one. */
@@ -85,11 +86,11 @@ static void judge(struct bf_rule_run *r, const struct bf_mlx5_poller *t, const s
 
 static void end(struct bf_rule_run *r, bool complete)
 {
-	const struct bf_mlx5_polls *p = bf_mlx5_polls_of(r->rules);
+	const struct bf_mlx5_rule_polls *p = bf_mlx5_rule_polls_of(r->rules);
 
 	for (uint32_t i = 0; complete && i < BF_MLX5_POLLERS; i++) {
-		const struct bf_mlx5_poller *t = &p->poller[i];
-		const struct bf_mlx5_polled_cq *cq = t->wait_va && t->cq ? &p->cq[t->cq - 1] : NULL;
+		const struct bf_mlx5_rule_poller *t = &p->poller[i];
+		const struct bf_mlx5_rule_polled_cq *cq = t->wait_va && t->cq ? &p->cq[t->cq - 1] : NULL;
 
 		if (cq && cq->slots && t->wait_va - cq->area->va < (uint64_t)cq->cqes * cq->size)
 			judge(r, t, cq);

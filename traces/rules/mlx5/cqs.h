@@ -12,18 +12,18 @@ struct bf_mlx5_rule_cq {
 };
 
 /* By hash; of two that share a place the later one is kept. */
-struct bf_mlx5_cqs {
+struct bf_mlx5_rule_cqs {
 	struct bf_mlx5_rule_cq cq[BF_MLX5_CQS];
 };
 
-static inline uint32_t bf_mlx5_cq_place(uint64_t pe, uint64_t unit, uint64_t cqn)
+static inline uint32_t bf_mlx5_rule_cq_place(uint64_t pe, uint64_t unit, uint64_t cqn)
 {
 	return (uint32_t)((pe << 28 ^ unit << 24 ^ cqn) * 0x9e3779b97f4a7c15ull >> 40) % BF_MLX5_CQS;
 }
 
-static inline void bf_mlx5_note_cq(struct bf_mlx5_cqs *s, const struct bf_seen *e)
+static inline void bf_mlx5_rule_note_cq(struct bf_mlx5_rule_cqs *s, const struct bf_seen *e)
 {
-	s->cq[bf_mlx5_cq_place(e->pe, e->unit, e->cq_config.cqn)] =
+	s->cq[bf_mlx5_rule_cq_place(e->pe, e->unit, e->cq_config.cqn)] =
 	    (struct bf_mlx5_rule_cq){ .pe = e->pe,
 				      .unit = e->unit,
 				      .cqn = (uint32_t)e->cq_config.cqn,
@@ -34,10 +34,10 @@ static inline void bf_mlx5_note_cq(struct bf_mlx5_cqs *s, const struct bf_seen *
 }
 
 /* That of a queue pair's device; NULL: nothing is known of it. */
-static inline const struct bf_mlx5_rule_cq *bf_mlx5_find_cq(const struct bf_mlx5_cqs *s, const struct bf_rule_queue *of,
-							    uint32_t cqn)
+static inline const struct bf_mlx5_rule_cq *bf_mlx5_rule_find_cq(const struct bf_mlx5_rule_cqs *s,
+								 const struct bf_rule_queue *of, uint32_t cqn)
 {
-	const struct bf_mlx5_rule_cq *cq = &s->cq[bf_mlx5_cq_place(of->pe, of->unit, cqn)];
+	const struct bf_mlx5_rule_cq *cq = &s->cq[bf_mlx5_rule_cq_place(of->pe, of->unit, cqn)];
 
 	return cq->known && cq->pe == of->pe && cq->unit == of->unit && cq->cqn == cqn ? cq : NULL;
 }

@@ -4,7 +4,7 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_dbrec_store *d = &bf_mlx5_of(queue)->swapped;
+	const struct bf_mlx5_rule_dbrec_store *d = &bf_mlx5_rule_of(queue)->swapped;
 	struct bf_finding *f;
 
 	(void)complete;

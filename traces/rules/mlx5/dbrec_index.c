@@ -22,7 +22,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 /* Whatever the driver says that it stored: the device has read the furthest index that anybody did, and it is short. */
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	struct bf_finding *f;
 
 	if (!complete || !q->dbrec.set || !q->most.set || !q->most.value || q->after.set || q->swapped.set ||

@@ -14,7 +14,8 @@ static struct bf_rule_queue *record_at(struct bf_rule_run *r, uint64_t va)
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r->rules), va);
 	struct bf_rule_queue *queue = ring ? ring->queue : NULL;
 
-	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->dbrec_ring != ring || va != ring->va + 4)
+	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_rule_of(queue)->dbrec_ring != ring ||
+	    va != ring->va + 4)
 		return NULL;
 	return queue;
 }
@@ -49,7 +50,7 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule
  * for. */
 static void catch_up(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_ring *ring = bf_mlx5_of(e->queue)->dbrec_ring;
+	const struct bf_ring *ring = bf_mlx5_rule_of(e->queue)->dbrec_ring;
 	const struct state *s = bf_rule_queue_state(r, e->queue);
 
 	if (!ring || s->set)
@@ -58,7 +59,7 @@ static void catch_up(struct bf_rule_run *r, const struct bf_seen *e)
 		const struct bf_store *shown = bf_stores_shown(bf_rule_stores(r->rules), back);
 
 		if (shown && shown->len == 4 && shown->va == ring->va + 4 &&
-		    !bf_mlx5_of_another(bf_mlx5_of(e->queue), shown))
+		    !bf_mlx5_rule_of_another(bf_mlx5_rule_of(e->queue), shown))
 			judge(r, e, e->queue, shown);
 	}
 }
@@ -94,7 +95,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 /* A device that never had a doorbell does not look. */
 static void tell(struct bf_rule_run *r, struct bf_finding *f)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(f->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(f->queue);
 
 	(void)r;
 	f->dropped = f->dropped || (q->configured && !q->doorbells && !q->dbrec.set);

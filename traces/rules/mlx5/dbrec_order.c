@@ -5,13 +5,13 @@
 /* The device looked at the record for the last time before its last value was there. */
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	struct bf_finding *f;
 
 	/* What was in memory when the device looked was not late. */
 	if (!complete || !q->dbrec.set || !q->after.set || q->after.rang_before ||
 	    q->after.store.visible_ps < q->dbrec.sampled_ps ||
-	    bf_mlx5_fences_in_block(r->rules, q->after.store.actor, q->after.store.record))
+	    bf_mlx5_rule_fences_in_block(r->rules, q->after.store.actor, q->after.store.record))
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
@@ -24,7 +24,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 
 static void tell(struct bf_rule_run *r, struct bf_finding *f)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(f->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(f->queue);
 
 	bf_finding_say(
 	    f,

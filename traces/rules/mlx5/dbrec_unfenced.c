@@ -8,7 +8,7 @@
 /* A doorbell carries the index in bytes 1-2 and the queue pair in 4-6, like a control segment. */
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_dbrec_store *d;
+	const struct bf_mlx5_rule_dbrec_store *d;
 	const struct bf_store *late;
 	struct bf_rule_queue *queue;
 	struct bf_finding *f;
@@ -16,7 +16,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (e->tail_len != 8 || e->mmio_store.va % BF_PAGE != BF_MLX5_UAR_BF)
 		return;
 	queue = bf_rule_queue(r->rules, &bf_rules_mlx5, e->pe, bf_get_be24(e->tail + 4), false);
-	d = queue ? &bf_mlx5_of(queue)->most : NULL;
+	d = queue ? &bf_mlx5_rule_of(queue)->most : NULL;
 	if (!d || !d->set || d->store.actor != e->actor || d->value != bf_get_be16(e->tail + 1))
 		return;
 	late = bf_stores_late(bf_rule_stores(r->rules), d->store.va, d->store.len);

@@ -4,7 +4,7 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	struct bf_finding *f;
 
 	if (!complete || !q->dbrec.set || !q->after.set || !q->after.rang_before)
@@ -20,7 +20,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 
 static void tell(struct bf_rule_run *r, struct bf_finding *f)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(f->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(f->queue);
 
 	bf_finding_say(f,
 		       "store of %" PRIu64 " into the doorbell record of QP 0x%" PRIx64

@@ -5,7 +5,7 @@
 /* Everything was posted; the device never read the record, or read it for the last time before the last post. */
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	struct bf_finding *f;
 
 	if (!complete || !q->posted || q->posted < q->published || q->fetched >= q->posted || q->done >= q->posted ||

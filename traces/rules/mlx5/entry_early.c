@@ -2,10 +2,10 @@
 
 #include "traces/rules/mlx5/mlx5.h"
 
-void bf_mlx5_early_build(struct bf_rule_run *r, const struct bf_seen *e, bool published)
+void bf_mlx5_rule_early_build(struct bf_rule_run *r, const struct bf_seen *e, bool published)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
-	const struct bf_mlx5_slot *slot;
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
+	const struct bf_mlx5_rule_slot *slot;
 	struct bf_finding *f;
 
 	if (!q->depth)
@@ -23,7 +23,7 @@ void bf_mlx5_early_build(struct bf_rule_run *r, const struct bf_seen *e, bool pu
 	f->found.at_ps = slot->early_ps;
 	if (slot->built[0].at_ps > slot->early_ps)
 		bf_finding_say(f, "the device fetched %s %s before %s wrote it: it was announced too early",
-			       bf_mlx5_entry(e->queue, slot->early_index - 1).text,
+			       bf_mlx5_rule_entry(e->queue, slot->early_index - 1).text,
 			       bf_span_of(slot->built[0].at_ps - slot->early_ps).text,
 			       bf_rule_actor(r->rules, slot->built[0].actor));
 	else
@@ -31,7 +31,8 @@ void bf_mlx5_early_build(struct bf_rule_run *r, const struct bf_seen *e, bool pu
 		    f,
 		    "%s published %s before it wrote it, and the device fetched it %s after the last store into it, "
 		    "which was in a store buffer: it was announced too early",
-		    bf_rule_actor(r->rules, slot->built[0].actor), bf_mlx5_entry(e->queue, slot->early_index - 1).text,
+		    bf_rule_actor(r->rules, slot->built[0].actor),
+		    bf_mlx5_rule_entry(e->queue, slot->early_index - 1).text,
 		    bf_span_of(slot->early_ps - slot->built[0].at_ps).text);
 }
 
@@ -44,14 +45,14 @@ static void built_late(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	bf_finding_index(f, e->ibgda_build.index);
 	bf_finding_say(f, "%s wrote %s after it had published it: from then on the device may fetch it",
-		       bf_rule_actor(r->rules, e->actor), bf_mlx5_entry(e->queue, e->ibgda_build.index).text);
+		       bf_rule_actor(r->rules, e->actor), bf_mlx5_rule_entry(e->queue, e->ibgda_build.index).text);
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 
-	bf_mlx5_early_build(r, e, true);
+	bf_mlx5_rule_early_build(r, e, true);
 	if (e->kind == BF_SEEN_ibgda_build && q->depth &&
 	    q->slots[e->ibgda_build.index % q->depth].built[0].after_publish)
 		built_late(r, e);
@@ -59,10 +60,10 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 
 	for (uint32_t i = 0; complete && q->driver_speaks && q->slots && i < q->depth; i++) {
-		const struct bf_mlx5_slot *slot = &q->slots[i];
+		const struct bf_mlx5_rule_slot *slot = &q->slots[i];
 		struct bf_finding *f;
 
 		/* Blocks of a longer entry have no build of their own; only wrong bytes make one suspect. */
@@ -75,7 +76,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 		bf_finding_since(f, slot->early_ps, slot->early_record);
 		f->found.at_ps = slot->early_ps;
 		bf_finding_say(f, "the device fetched %s, which was announced and never written",
-			       bf_mlx5_entry(queue, slot->early_index - 1).text);
+			       bf_mlx5_rule_entry(queue, slot->early_index - 1).text);
 	}
 }
 

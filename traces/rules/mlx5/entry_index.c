@@ -31,7 +31,7 @@ static bool is_empty(const struct bf_seen *e)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 
 	/* Where the wrong bytes came from is other rules' when the driver's records tell. */
 	if (e->kind == BF_SEEN_wqe_fetch && q->fetch.what == BF_MLX5_FETCHED_OTHER &&

@@ -4,7 +4,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 	struct bf_finding *f;
 
 	if (q->fetch.what != BF_MLX5_FETCHED_LATE)
@@ -23,7 +23,7 @@ static void tell(struct bf_rule_run *r, struct bf_finding *f)
 	const uint64_t first = f->late.va - f->n[0];
 
 	/* A thread whose fences do not reach far enough is another rule's. */
-	f->dropped = bf_mlx5_fences_in_block(r->rules, f->late.actor, f->late.record);
+	f->dropped = bf_mlx5_rule_fences_in_block(r->rules, f->late.actor, f->late.record);
 	bf_finding_say(
 	    f,
 	    "store of WQE %" PRIu64 " (its bytes %" PRIu64 "-%" PRIu64 ") of QP 0x%" PRIx64

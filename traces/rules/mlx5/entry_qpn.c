@@ -18,7 +18,7 @@ static void report(struct bf_rule_run *r, const struct bf_seen *e, uint64_t inde
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 
 	/* All zeros: nothing was ever stored to the slot, and MLX5-ENTRY-INDEX says so. */
 	if (e->kind == BF_SEEN_wqe_fetch && q->fetch.what == BF_MLX5_FETCHED_OTHER &&

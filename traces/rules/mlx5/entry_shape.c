@@ -19,13 +19,13 @@ static void on_captured(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "the control segment of %s (line %" PRIu64 " of the capture) says %" PRIu32
 		       " segments of 16 bytes, and the entry is %" PRIu32 " bytes long",
-		       bf_mlx5_entry(e->queue, e->capture_wqe.index & 0xffff).text, e->capture_wqe.line, ds,
+		       bf_mlx5_rule_entry(e->queue, e->capture_wqe.index & 0xffff).text, e->capture_wqe.line, ds,
 		       e->tail_len);
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_rule_fetch *w = &bf_mlx5_of(e->queue)->fetch;
+	const struct bf_mlx5_rule_fetch *w = &bf_mlx5_rule_of(e->queue)->fetch;
 	struct bf_finding *f;
 
 	if (e->kind == BF_SEEN_capture_wqe) {
@@ -45,8 +45,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "the control segment of %s says %" PRIu64 " segments of 16 bytes, and %s had laid %" PRIu16
 		       " of them there",
-		       bf_mlx5_entry(e->queue, w->index).text, e->wqe_fetch.ds, bf_rule_actor(r->rules, w->own.actor),
-		       w->own.ds);
+		       bf_mlx5_rule_entry(e->queue, w->index).text, e->wqe_fetch.ds,
+		       bf_rule_actor(r->rules, w->own.actor), w->own.ds);
 }
 
 const struct bf_rule bf_rule_mlx5_entry_shape = {

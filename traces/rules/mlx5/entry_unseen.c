@@ -16,8 +16,8 @@ struct state {
  */
 static void on_fetch(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
-	const struct bf_mlx5_slot *slot;
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
+	const struct bf_mlx5_rule_slot *slot;
 	struct bf_finding *f;
 
 	if (!q->rung || !q->depth || !q->fetch.slot_va || e->wqe_fetch.source != BF_MLX5_FROM_RING || e->tail_len < 8)
@@ -34,13 +34,13 @@ static void on_fetch(struct bf_rule_run *r, const struct bf_seen *e)
 		       "the device fetched %s at 0x%" PRIx64
 		       ", and no store that was recorded had written it: fences and order of "
 		       "these bytes were not looked at",
-		       bf_mlx5_entry(e->queue, q->fetch.index).text, q->fetch.slot_va);
+		       bf_mlx5_rule_entry(e->queue, q->fetch.index).text, q->fetch.slot_va);
 }
 
 /* A record that has moved since the device read it last, at a place that is known since then. */
 static void on_dbrec(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 	struct state *s = bf_rule_queue_state(r, e->queue);
 	const uint64_t place = q->dbrec_ring ? q->dbrec_ring->va + 4 * BF_MLX5_DBR_SND : 0;
 	const bool moved = s->place && s->place == place && s->producer != e->dbrec.producer;

@@ -13,7 +13,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct mine *m = bf_rule_queue_state(r, e->queue);
 
-	if (!e->cqe.syndrome || m->index || (e->cqe.syndrome == BF_MLX5_SYND_WR_FLUSH && bf_mlx5_of(e->queue)->stopped))
+	if (!e->cqe.syndrome || m->index ||
+	    (e->cqe.syndrome == BF_MLX5_SYND_WR_FLUSH && bf_mlx5_rule_of(e->queue)->stopped))
 		return;
 	*m = (struct mine){ .index = e->cqe.index + 1,
 			    .at_ps = e->time_ps,
@@ -34,9 +35,10 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	f->found.at_ps = m->at_ps;
 	bf_finding_since(f, m->at_ps, m->record);
 	bf_finding_index(f, m->index - 1);
-	bf_finding_say(f, "%s completed with syndrome %02x, vendor %02x: %s", bf_mlx5_entry(queue, m->index - 1).text,
-		       m->syndrome, m->vendor, bf_mlx5_syndrome(m->syndrome));
-	bf_mlx5_say_far(r->rules, f, queue);
+	bf_finding_say(f, "%s completed with syndrome %02x, vendor %02x: %s",
+		       bf_mlx5_rule_entry(queue, m->index - 1).text, m->syndrome, m->vendor,
+		       bf_mlx5_rule_syndrome(m->syndrome));
+	bf_mlx5_rule_say_far(r->rules, f, queue);
 }
 
 const struct bf_rule bf_rule_mlx5_error_completion = {

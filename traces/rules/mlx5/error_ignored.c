@@ -5,10 +5,10 @@
 /* By the stores of a driver that says nothing: it has read the error, and goes on posting. */
 static void on_laid(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_poller *t = &bf_mlx5_polls_of(r->rules)->poller[e->actor % BF_MLX5_POLLERS];
+	const struct bf_mlx5_rule_poller *t = &bf_mlx5_rule_polls_of(r->rules)->poller[e->actor % BF_MLX5_POLLERS];
 	const struct bf_ring *ring =
 	    t->actor == e->actor && t->error ? bf_stores_ring_at(bf_rule_stores(r->rules), e->store.va) : NULL;
-	const struct bf_mlx5_queue *q = ring && ring->queue == t->error ? bf_mlx5_of(ring->queue) : NULL;
+	const struct bf_mlx5_rule_queue *q = ring && ring->queue == t->error ? bf_mlx5_rule_of(ring->queue) : NULL;
 	struct bf_finding *f;
 
 	if (!q || q->driver_speaks || !q->error_syndrome)
@@ -22,14 +22,14 @@ static void on_laid(struct bf_rule_run *r, const struct bf_seen *e)
 	    f,
 	    "%s read the completion of %s, which is an error, syndrome %02x (%s), and then stored %s into the ring "
 	    "as if it were a good one: what comes behind an error is flushed",
-	    bf_rule_actor(r->rules, e->actor), bf_mlx5_entry(ring->queue, t->error_index).text, q->error_syndrome,
-	    bf_mlx5_syndrome(q->error_syndrome), bf_mlx5_entry(ring->queue, q->laid.index).text);
+	    bf_rule_actor(r->rules, e->actor), bf_mlx5_rule_entry(ring->queue, t->error_index).text, q->error_syndrome,
+	    bf_mlx5_rule_syndrome(q->error_syndrome), bf_mlx5_rule_entry(ring->queue, q->laid.index).text);
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const bool quiet = e->kind == BF_SEEN_ibgda_quiet;
-	const struct bf_mlx5_queue *q;
+	const struct bf_mlx5_rule_queue *q;
 	uint64_t below;
 	struct bf_finding *f;
 
@@ -37,7 +37,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		on_laid(r, e);
 		return;
 	}
-	q = bf_mlx5_of(e->queue);
+	q = bf_mlx5_rule_of(e->queue);
 	below = quiet ? e->ibgda_quiet.upto : e->ibgda_poll.done;
 	if ((quiet ? e->ibgda_quiet.status != 0 : e->ibgda_poll.syndrome != 0) || !q->error_syndrome ||
 	    below <= q->error_index)
@@ -52,7 +52,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       " had failed with syndrome %02x (%s): it went by the counter of the "
 		       "completion, and took its opcode and syndrome for those of a good one",
 		       bf_rule_actor(r->rules, e->actor), e->queue->number, below, q->error_index, q->error_syndrome,
-		       bf_mlx5_syndrome(q->error_syndrome));
+		       bf_mlx5_rule_syndrome(q->error_syndrome));
 }
 
 const struct bf_rule bf_rule_mlx5_error_ignored = {

@@ -7,6 +7,10 @@
 struct state {
 	bool written; /* an error completion lies in the queue's CQ */
 	bool seen;    /* and some poller says that it saw one */
+	/* The last one that said so, by a poll: who, when. */
+	uint32_t actor;
+	uint64_t at_ps;
+	uint64_t good; /* entries below are complete, by polls that saw no error */
 };
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -15,17 +19,36 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 	if (e->kind == BF_SEEN_cqe)
 		s->written = s->written || (e->cqe.syndrome && e->cqe.verdict == BF_MLX5_POST_WRITTEN);
-	else if (e->kind == BF_SEEN_ibgda_poll)
-		s->seen = s->seen || e->ibgda_poll.syndrome;
-	else
+	else if (e->kind == BF_SEEN_ibgda_quiet)
 		s->seen = s->seen || e->ibgda_quiet.status;
+	if (e->kind != BF_SEEN_ibgda_poll)
+		return;
+	if (!e->ibgda_poll.syndrome) {
+		s->good = e->ibgda_poll.done > s->good ? e->ibgda_poll.done : s->good;
+		return;
+	}
+	s->seen = true;
+	s->actor = e->actor;
+	s->at_ps = e->time_ps;
+}
+
+/* Who has seen it and has gone on to wait, for good, for what this queue was to complete. */
+static const struct bf_machine_thread *waits_on(struct bf_rules *rules, const struct state *s)
+{
+	const struct bf_machine *m = bf_rule_run_facts(rules, &bf_rules_machine);
+	const struct bf_machine_thread *t = m ? &m->thread[s->actor % BF_MACHINE_THREADS] : NULL;
+
+	return t && t->actor == s->actor && t->runs && t->waits && t->since_ps >= s->at_ps &&
+		       bf_mlx5_rule_is_completion(t->what)
+		   ? t
+		   : NULL;
 }
 
 /* What became of it: of a driver that says nothing, by its loads. */
 static void fate(struct bf_rules *rules, const struct bf_rule_queue *queue, char *text, size_t size)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of((struct bf_rule_queue *)(uintptr_t)queue);
-	const struct bf_mlx5_polls *p = bf_mlx5_polls_of(rules);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of((struct bf_rule_queue *)(uintptr_t)queue);
+	const struct bf_mlx5_rule_polls *p = bf_mlx5_rule_polls_of(rules);
 
 	if (q->driver_speaks) {
 		snprintf(text, size, "no poller of the queue takes it");
@@ -41,20 +64,23 @@ static void fate(struct bf_rules *rules, const struct bf_rule_queue *queue, char
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	const struct state *s = bf_rule_queue_state(r, queue);
 	const struct bf_machine_thread *t;
 	struct bf_finding *f;
 	char what[128];
 
 	/* Who went past it took it for a good one: MLX5-ERROR-IGNORED. Traffic that moved is awaited elsewhere. */
-	if (!complete || !s->written || s->seen || q->polled > q->error_index || q->moved || q->stopped)
+	if (!complete || !s->written || s->good > q->error_index || q->moved || q->stopped)
 		return;
-	t = bf_mlx5_completion_awaited(r->rules, queue->pe);
+	t = s->seen ? waits_on(r->rules, s) : bf_mlx5_rule_completion_awaited(r->rules, queue->pe);
 	f = t ? bf_rule_find(r, NULL, queue) : NULL;
 	if (!f)
 		return;
-	fate(r->rules, queue, what, sizeof(what));
+	if (s->seen)
+		snprintf(what, sizeof(what), "the thread has read it and waits on");
+	else
+		fate(r->rules, queue, what, sizeof(what));
 	f->actor = t->actor;
 	f->found.at_ps = q->error_ps;
 	bf_finding_since(f, q->error_ps, q->error_record);
@@ -63,8 +89,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 		       "%s waits for %s since %" PRIu64 " ps, while the completion of %s is there since %" PRIu64
 		       " ps: it is an error, syndrome %02x (%s), and %s",
 		       bf_rule_actor(r->rules, t->actor), t->what, t->since_ps,
-		       bf_mlx5_entry(queue, q->error_index).text, q->error_ps, q->error_syndrome,
-		       bf_mlx5_syndrome(q->error_syndrome), what);
+		       bf_mlx5_rule_entry(queue, q->error_index).text, q->error_ps, q->error_syndrome,
+		       bf_mlx5_rule_syndrome(q->error_syndrome), what);
 }
 
 const struct bf_rule bf_rule_mlx5_error_unseen = {

@@ -18,7 +18,7 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct b
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 
 	if (q->fetch.what == BF_MLX5_FETCHED_LATE)
 		judge(r, e, &q->fetch.late, q->fetch.sampled_ps, q->fetch.index, true);
@@ -26,7 +26,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	const struct bf_seen e = { .time_ps = q->dbrec.at_ps, .number = q->dbrec.record, .queue = queue };
 
 	if (complete && q->dbrec.set && q->after.set && !q->after.rang_before)
@@ -35,7 +35,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 
 static void tell(struct bf_rule_run *r, struct bf_finding *f)
 {
-	f->dropped = !bf_mlx5_fences_in_block(r->rules, f->late.actor, f->late.record);
+	f->dropped = !bf_mlx5_rule_fences_in_block(r->rules, f->late.actor, f->late.record);
 	bf_finding_say(f, "store of ");
 	if (f->n[1])
 		bf_finding_say(f, "WQE %" PRIu64 " of QP 0x%" PRIx64, f->found.index, f->queue->number);

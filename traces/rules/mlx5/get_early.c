@@ -27,7 +27,7 @@ struct run {
 	uint64_t fetched[PES];
 };
 
-static void note_fetch(struct state *s, const struct bf_mlx5_queue *q, const struct bf_seen *e)
+static void note_fetch(struct state *s, const struct bf_mlx5_rule_queue *q, const struct bf_seen *e)
 {
 	const struct bf_mlx5_rule_fetch *w = &q->fetch;
 
@@ -47,7 +47,7 @@ static void note_fetch(struct state *s, const struct bf_mlx5_queue *q, const str
 
 static void note_done(struct run *run, struct state *s, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 	const uint64_t index = q->done - (uint16_t)(e->wqe_done.next - e->wqe_done.index);
 
 	if (e->wqe_done.opcode == BF_MLX5_OP_RDMA_READ) {
@@ -64,7 +64,7 @@ static void note_done(struct run *run, struct state *s, const struct bf_seen *e)
 
 static void tell_early(struct bf_rule_run *r, const struct bf_seen *e, uint64_t index, const char *why)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 	struct bf_finding *f = bf_rule_find(r, e, e->queue);
 
 	if (!f)
@@ -72,7 +72,7 @@ static void tell_early(struct bf_rule_run *r, const struct bf_seen *e, uint64_t 
 	bf_finding_index(f, index);
 	bf_finding_say(
 	    f, "%s takes the result of %s for there when the device has completed the entries below %" PRIu64 "%s",
-	    bf_rule_actor(r->rules, e->actor), bf_mlx5_entry(e->queue, index).text, q->done, why);
+	    bf_rule_actor(r->rules, e->actor), bf_mlx5_rule_entry(e->queue, index).text, q->done, why);
 }
 
 /* Of gets: a DUMP that was fetched when the READ was complete, or waited for it behind it, is complete itself. */
@@ -95,7 +95,7 @@ static void judge_got(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 	struct state *s = bf_rule_queue_state(r, e->queue);
 
 	if (e->kind == BF_SEEN_wqe_fetch) {

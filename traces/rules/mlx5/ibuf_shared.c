@@ -26,14 +26,14 @@ static void on_start(struct bf_rule_run *r, const struct bf_seen *e)
 	const uint64_t va = e->wqe_start.va;
 	struct run *run = r->state;
 	struct result *last = &run->result[(va >> 3) * 0x9e3779b97f4a7c15ull >> 54];
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue), *other;
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue), *other;
 	struct bf_finding *f;
 
 	if (!s->taken || e->wqe_start.opcode < BF_MLX5_OP_ATOMIC_CS ||
 	    e->wqe_start.opcode > BF_MLX5_OP_ATOMIC_MASKED_FA)
 		return;
 	other = last->queue && last->queue != e->queue && last->queue->pe == e->queue->pe && last->va == va
-		    ? bf_mlx5_of(last->queue)
+		    ? bf_mlx5_rule_of(last->queue)
 		    : NULL;
 	f = other && other->done <= last->index && !other->failed ? bf_rule_find(r, e, e->queue) : NULL;
 	if (f)
@@ -41,7 +41,7 @@ static void on_start(struct bf_rule_run *r, const struct bf_seen *e)
 		    f,
 		    "an atomic of QP 0x%" PRIx64 " on PE %" PRIu32 " writes its old value to 0x%" PRIx64
 		    ", where %s, which is not done, does so, too: both queue pairs have the same internal buffer",
-		    e->queue->number, e->queue->pe, va, bf_mlx5_entry(last->queue, last->index).text);
+		    e->queue->number, e->queue->pe, va, bf_mlx5_rule_entry(last->queue, last->index).text);
 	last->queue = e->queue;
 	last->va = va;
 	last->index = q->done + (uint16_t)((uint16_t)e->wqe_start.index - (uint16_t)q->done);

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-void bf_mlx5_key_finding(struct bf_rule_run *r, const struct bf_seen *e)
+void bf_mlx5_rule_key_finding(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_finding *f = bf_rule_find(r, e, e->queue);
 	char access[32], why[32];

@@ -5,6 +5,6 @@
 #include "traces/rules/mlx5/mlx5.h"
 
 /* The finding of rule `r` about the mkey_error record `e`, with its sentence. */
-void bf_mlx5_key_finding(struct bf_rule_run *r, const struct bf_seen *e);
+void bf_mlx5_rule_key_finding(struct bf_rule_run *r, const struct bf_seen *e);
 
 #endif

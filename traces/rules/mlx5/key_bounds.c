@@ -3,7 +3,7 @@
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	if (e->mkey_error.why == BF_MLX5_KEY_BOUNDS)
-		bf_mlx5_key_finding(r, e);
+		bf_mlx5_rule_key_finding(r, e);
 }
 
 const struct bf_rule bf_rule_mlx5_key_bounds = {

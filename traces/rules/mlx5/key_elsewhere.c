@@ -39,7 +39,7 @@ static void refused(struct bf_rule_run *r, const struct bf_seen *e)
 	    e->mkey_error.why < BF_MLX5_KEY_UNKNOWN || e->mkey_error.why > BF_MLX5_KEY_PD)
 		return;
 	f = bf_rule_found(r, e->queue);
-	bf_mlx5_key_finding(r, e);
+	bf_mlx5_rule_key_finding(r, e);
 	if (f)
 		return;
 	f = bf_rule_found(r, e->queue);
@@ -53,7 +53,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct state *s = r->state;
 
 	if (e->kind == BF_SEEN_wqe_done) {
-		const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+		const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 
 		if (!e->wqe_done.syndrome && q->lkey)
 			note(s->lkey, q->lkey, e);

@@ -34,7 +34,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	}
 	if (e->mkey_error.why >= BF_MLX5_KEY_UNKNOWN && e->mkey_error.why <= BF_MLX5_KEY_FREE) {
-		bf_mlx5_key_finding(r, e);
+		bf_mlx5_rule_key_finding(r, e);
 		say_swapped(r, e);
 	}
 }

@@ -4,11 +4,11 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	struct bf_finding *f;
 
-	if (!complete || !bf_mlx5_all_ended(r->rules) || q->polled >= q->posted || q->failed || q->error_syndrome ||
-	    !q->driver_speaks || q->waits)
+	if (!complete || !bf_mlx5_rule_all_ended(r->rules) || q->polled >= q->posted || q->failed ||
+	    q->error_syndrome || !q->driver_speaks || q->waits)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)

@@ -6,8 +6,8 @@
 /* Whose slot has its turn: is it the thread's to publish? */
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
-	const struct bf_mlx5_slot *slot = q->depth ? &q->slots[q->published % q->depth] : NULL;
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
+	const struct bf_mlx5_rule_slot *slot = q->depth ? &q->slots[q->published % q->depth] : NULL;
 	struct bf_finding *f;
 	bool known;
 

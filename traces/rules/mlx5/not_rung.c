@@ -6,11 +6,11 @@
 /* Of a driver that says nothing: an entry is in the ring since after the last doorbell, and some thread waits. */
 static void end_laid(struct bf_rule_run *r, struct bf_rule_queue *queue)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	struct bf_finding *f;
 
 	if (!q->laid.actor || !q->configured || q->was_reset || q->failed || q->laid.index < q->fetched ||
-	    (q->dbrec.set && q->dbrec.at_ps >= q->laid.at_ps) || bf_mlx5_all_ended(r->rules))
+	    (q->dbrec.set && q->dbrec.at_ps >= q->laid.at_ps) || bf_mlx5_rule_all_ended(r->rules))
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
@@ -21,12 +21,13 @@ static void end_laid(struct bf_rule_run *r, struct bf_rule_queue *queue)
 	bf_finding_say(f,
 		       "%s stored %s into the ring, and no doorbell reached the device afterwards: it has fetched the "
 		       "entries below %" PRIu64 " and does not look for more",
-		       bf_rule_actor(r->rules, q->laid.actor), bf_mlx5_entry(queue, q->laid.index).text, q->fetched);
+		       bf_rule_actor(r->rules, q->laid.actor), bf_mlx5_rule_entry(queue, q->laid.index).text,
+		       q->fetched);
 }
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	struct bf_finding *f;
 
 	if (complete && !q->driver_speaks)

@@ -6,7 +6,7 @@
 #define BEHIND "the other end takes its packets for old ones"
 
 /* What it takes for old was sent anew, and it had not dropped the first of it: it has carried that out. */
-static bool taken_before(const struct bf_mlx5_queue *mine, const struct bf_mlx5_queue *theirs)
+static bool taken_before(const struct bf_mlx5_rule_queue *mine, const struct bf_mlx5_rule_queue *theirs)
 {
 	return theirs->answers.drop_why == BF_RDMA_DROP_STALE && mine->again_record &&
 	       theirs->answers.first_drop_record > mine->again_record;
@@ -16,7 +16,7 @@ static bool taken_before(const struct bf_mlx5_queue *mine, const struct bf_mlx5_
  * Any request was taken, or the one that the other end waits for has been sent: packets in front were lost, or it is
  * asked for a receive that it does not have.
  */
-static bool begun_alike(const struct bf_mlx5_queue *mine, const struct bf_mlx5_queue *theirs)
+static bool begun_alike(const struct bf_mlx5_rule_queue *mine, const struct bf_mlx5_rule_queue *theirs)
 {
 	const uint32_t sent = (mine->end_psn - mine->first_psn) & 0xffffff;
 
@@ -27,21 +27,21 @@ static bool begun_alike(const struct bf_mlx5_queue *mine, const struct bf_mlx5_q
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_rule_queue *far = bf_mlx5_far(r->rules, e->queue);
-	const struct bf_mlx5_queue *theirs = far ? bf_mlx5_of(far) : NULL;
+	const struct bf_rule_queue *far = bf_mlx5_rule_far(r->rules, e->queue);
+	const struct bf_mlx5_rule_queue *theirs = far ? bf_mlx5_rule_of(far) : NULL;
 
-	if (!theirs || begun_alike(bf_mlx5_of(e->queue), theirs))
+	if (!theirs || begun_alike(bf_mlx5_rule_of(e->queue), theirs))
 		return;
-	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_SEQUENCE, AHEAD);
-	bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_STALE, BEHIND);
+	bf_mlx5_rule_dropped_for(r, e, BF_RDMA_DROP_SEQUENCE, AHEAD);
+	bf_mlx5_rule_dropped_for(r, e, BF_RDMA_DROP_STALE, BEHIND);
 }
 
 /* Packets that are behind are acknowledged as old ones, and nothing of them is carried out. */
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_rule_queue *far = bf_mlx5_far(r->rules, queue);
+	const struct bf_rule_queue *far = bf_mlx5_rule_far(r->rules, queue);
 
-	const struct bf_mlx5_queue *mine = bf_mlx5_of(queue), *theirs = far ? bf_mlx5_of(far) : NULL;
+	const struct bf_mlx5_rule_queue *mine = bf_mlx5_rule_of(queue), *theirs = far ? bf_mlx5_rule_of(far) : NULL;
 	struct bf_finding *f;
 
 	if (!complete || !far)
@@ -62,8 +62,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	/* Where anything was answered both had begun alike. */
 	if (begun_alike(mine, theirs) || mine->done || !mine->fetched)
 		return;
-	bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_SEQUENCE, AHEAD);
-	bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_STALE, BEHIND);
+	bf_mlx5_rule_drops_for(r, queue, BF_RDMA_DROP_SEQUENCE, AHEAD);
+	bf_mlx5_rule_drops_for(r, queue, BF_RDMA_DROP_STALE, BEHIND);
 }
 
 const struct bf_rule bf_rule_mlx5_peer_psn = {

@@ -4,19 +4,20 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_rule_queue *far = bf_mlx5_far(r->rules, e->queue);
+	const struct bf_rule_queue *far = bf_mlx5_rule_far(r->rules, e->queue);
 
 	/* One that failed by itself has an error of its own, which came before. */
-	if (far && !bf_mlx5_of(far)->failed)
-		bf_mlx5_dropped_for(r, e, BF_RDMA_DROP_STATE, SENTENCE);
+	if (far && !bf_mlx5_rule_of(far)->failed)
+		bf_mlx5_rule_dropped_for(r, e, BF_RDMA_DROP_STATE, SENTENCE);
 }
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_rule_queue *far = bf_mlx5_far(r->rules, queue);
+	const struct bf_rule_queue *far = bf_mlx5_rule_far(r->rules, queue);
 
-	if (complete && far && !bf_mlx5_of(far)->failed && bf_mlx5_of(queue)->done < bf_mlx5_of(queue)->fetched)
-		bf_mlx5_drops_for(r, queue, BF_RDMA_DROP_STATE, SENTENCE);
+	if (complete && far && !bf_mlx5_rule_of(far)->failed &&
+	    bf_mlx5_rule_of(queue)->done < bf_mlx5_rule_of(queue)->fetched)
+		bf_mlx5_rule_drops_for(r, queue, BF_RDMA_DROP_STATE, SENTENCE);
 }
 
 const struct bf_rule bf_rule_mlx5_peer_state = {

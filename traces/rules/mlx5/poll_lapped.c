@@ -10,8 +10,8 @@
 static const struct bf_machine_thread *awaits(struct bf_rules *r, const struct bf_rule_queue *queue)
 {
 	const struct bf_machine *m = bf_rule_run_facts(r, &bf_rules_machine);
-	const struct bf_machine_thread *says = bf_mlx5_completion_awaited(r, queue->pe);
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_machine_thread *says = bf_mlx5_rule_completion_awaited(r, queue->pe);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 
 	for (uint32_t i = 0; m && !says && q->laid.actor && i < BF_MACHINE_THREADS; i++)
 		if (m->thread[i].runs && m->thread[i].waits && m->thread[i].actor == q->laid.actor)
@@ -21,8 +21,9 @@ static const struct bf_machine_thread *awaits(struct bf_rules *r, const struct b
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
-	const struct bf_mlx5_polled_cq *cq = bf_mlx5_polled(bf_mlx5_polls_of(r->rules), queue, q->send_cqn);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
+	const struct bf_mlx5_rule_polled_cq *cq =
+	    bf_mlx5_rule_polled(bf_mlx5_rule_polls_of(r->rules), queue, q->send_cqn);
 	const struct bf_machine_thread *t;
 	struct bf_finding *f;
 

@@ -15,7 +15,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	char what[48];
 
 	s->deadlock = true;
-	if (bf_mlx5_is_completion(bf_seen_text(e, "what", what, sizeof(what))))
+	if (bf_mlx5_rule_is_completion(bf_seen_text(e, "what", what, sizeof(what))))
 		bf_pe_set_add(&s->polls, e->pe);
 }
 
@@ -28,12 +28,12 @@ static bool polls(struct bf_rule_run *r, uint32_t pe)
 
 	if (s->deadlock)
 		return bf_pe_set_has(&s->polls, pe);
-	return !m || !bf_machine_waits(m, &waiting) || bf_mlx5_completion_awaited(r->rules, pe);
+	return !m || !bf_machine_waits(m, &waiting) || bf_mlx5_rule_completion_awaited(r->rules, pe);
 }
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	struct bf_finding *f;
 
 	/*
@@ -41,7 +41,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	 * is right not to take it for "done"; who waits for entries that nobody rang for does not wait for this one;
 	 * and where all have ended, or wait for something else, nobody looks for it.
 	 */
-	if (!complete || q->covered < q->done || q->published > q->posted || bf_mlx5_all_ended(r->rules) ||
+	if (!complete || q->covered < q->done || q->published > q->posted || bf_mlx5_rule_all_ended(r->rules) ||
 	    !polls(r, queue->pe) || !q->posted || q->done != q->posted || q->polled >= q->posted ||
 	    q->cqe_verdict != 0 || q->failed || q->error_syndrome)
 		return;

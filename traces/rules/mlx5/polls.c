@@ -5,22 +5,22 @@
 #include "models/mlx5/prm.h"
 #include "sim/bytes.h"
 
-static struct bf_mlx5_polled_cq *cq_of(struct bf_mlx5_polls *p, const struct bf_seen *e, uint32_t cqn)
+static struct bf_mlx5_rule_polled_cq *cq_of(struct bf_mlx5_rule_polls *p, const struct bf_seen *e, uint32_t cqn)
 {
-	struct bf_mlx5_polled_cq *cq = &p->cq[bf_mlx5_cq_place(e->pe, e->unit, cqn)];
+	struct bf_mlx5_rule_polled_cq *cq = &p->cq[bf_mlx5_rule_cq_place(e->pe, e->unit, cqn)];
 
 	return cq->cqes && cq->pe == e->pe && cq->unit == e->unit && cq->cqn == cqn ? cq : NULL;
 }
 
-const struct bf_mlx5_polled_cq *bf_mlx5_polled(const struct bf_mlx5_polls *p, const struct bf_rule_queue *of,
-					       uint32_t cqn)
+const struct bf_mlx5_rule_polled_cq *bf_mlx5_rule_polled(const struct bf_mlx5_rule_polls *p,
+							 const struct bf_rule_queue *of, uint32_t cqn)
 {
-	const struct bf_mlx5_polled_cq *cq = &p->cq[bf_mlx5_cq_place(of->pe, of->unit, cqn)];
+	const struct bf_mlx5_rule_polled_cq *cq = &p->cq[bf_mlx5_rule_cq_place(of->pe, of->unit, cqn)];
 
 	return cq->cqes && cq->pe == of->pe && cq->unit == of->unit && cq->cqn == cqn ? cq : NULL;
 }
 
-bool bf_mlx5_last_in(const struct bf_mlx5_polled_cq *cq, uint64_t slot, uint64_t *number)
+bool bf_mlx5_rule_last_in(const struct bf_mlx5_rule_polled_cq *cq, uint64_t slot, uint64_t *number)
 {
 	if (cq->written <= slot)
 		return false;
@@ -28,9 +28,10 @@ bool bf_mlx5_last_in(const struct bf_mlx5_polled_cq *cq, uint64_t slot, uint64_t
 	return true;
 }
 
-const struct bf_mlx5_poller *bf_mlx5_awaited_slot(struct bf_rules *r, const struct bf_mlx5_polled_cq *cq, uint64_t slot)
+const struct bf_mlx5_rule_poller *bf_mlx5_rule_awaited_slot(struct bf_rules *r, const struct bf_mlx5_rule_polled_cq *cq,
+							    uint64_t slot)
 {
-	const struct bf_mlx5_polls *p = bf_mlx5_polls_of(r);
+	const struct bf_mlx5_rule_polls *p = bf_mlx5_rule_polls_of(r);
 	const uint64_t from = cq->area->va + slot * cq->size;
 
 	for (uint32_t i = 0; i < BF_MLX5_POLLERS; i++)
@@ -40,12 +41,12 @@ const struct bf_mlx5_poller *bf_mlx5_awaited_slot(struct bf_rules *r, const stru
 }
 
 /* A number that is given out again names another queue; of two that share a place the later one is kept. */
-static void note_config(struct bf_mlx5_polls *p, const struct bf_seen *e)
+static void note_config(struct bf_mlx5_rule_polls *p, const struct bf_seen *e)
 {
-	struct bf_mlx5_polled_cq *cq = &p->cq[bf_mlx5_cq_place(e->pe, e->unit, e->cq_config.cqn)];
+	struct bf_mlx5_rule_polled_cq *cq = &p->cq[bf_mlx5_rule_cq_place(e->pe, e->unit, e->cq_config.cqn)];
 
 	free(cq->slots);
-	*cq = (struct bf_mlx5_polled_cq){ .area = cq->area };
+	*cq = (struct bf_mlx5_rule_polled_cq){ .area = cq->area };
 	if (e->cq_config.collapsed || e->cq_config.cqe_size != 64 || !e->cq_config.cqes ||
 	    e->cq_config.cqes > BF_MLX5_RING_MAX)
 		return;
@@ -56,9 +57,9 @@ static void note_config(struct bf_mlx5_polls *p, const struct bf_seen *e)
 	cq->size = (uint32_t)e->cq_config.cqe_size;
 }
 
-static void note_cqe(struct bf_rules *r, struct bf_mlx5_polls *p, const struct bf_seen *e)
+static void note_cqe(struct bf_rules *r, struct bf_mlx5_rule_polls *p, const struct bf_seen *e)
 {
-	struct bf_mlx5_polled_cq *cq = cq_of(p, e, (uint32_t)e->cqe.cqn);
+	struct bf_mlx5_rule_polled_cq *cq = cq_of(p, e, (uint32_t)e->cqe.cqn);
 
 	if (!cq || e->cqe.verdict || e->cqe.slot >= cq->cqes)
 		return;
@@ -68,14 +69,14 @@ static void note_cqe(struct bf_rules *r, struct bf_mlx5_polls *p, const struct b
 					  (uint64_t)cq->cqes * cq->size);
 		if (!cq->slots || !cq->area) {
 			free(cq->slots);
-			*cq = (struct bf_mlx5_polled_cq){ .area = cq->area };
+			*cq = (struct bf_mlx5_rule_polled_cq){ .area = cq->area };
 			return;
 		}
 		cq->area->number = (uint32_t)(cq - p->cq);
 	}
 	cq->written = e->cqe.count + 1;
 	cq->queue = e->queue;
-	cq->slots[e->cqe.slot] = (struct bf_mlx5_cq_slot){ e->queue, bf_mlx5_of(e->queue)->done, 0 };
+	cq->slots[e->cqe.slot] = (struct bf_mlx5_rule_cq_slot){ e->queue, bf_mlx5_rule_of(e->queue)->done, 0 };
 	/* The title of a block has its 64 bytes in the record, the others of the block have none. */
 	if (e->tail_len == 64 && (e->tail[63] & BF_MLX5_CQE_COMPRESSED) == BF_MLX5_CQE_COMPRESSED) {
 		cq->title = e->cqe.count + 1;
@@ -88,25 +89,25 @@ static void note_cqe(struct bf_rules *r, struct bf_mlx5_polls *p, const struct b
 }
 
 /* Completions are looked at in order: who has seen one knows of all before it. */
-static void have_seen(struct bf_mlx5_polled_cq *cq, uint64_t below)
+static void have_seen(struct bf_mlx5_rule_polled_cq *cq, uint64_t below)
 {
 	if (below <= cq->seen || below > cq->written)
 		return;
 	for (uint64_t n = below - cq->seen > cq->cqes ? below - cq->cqes : cq->seen; n < below; n++) {
-		const struct bf_mlx5_cq_slot *s = &cq->slots[n % cq->cqes];
+		const struct bf_mlx5_rule_cq_slot *s = &cq->slots[n % cq->cqes];
 
-		if (s->queue && bf_mlx5_of(s->queue)->seen_done < s->done)
-			bf_mlx5_of(s->queue)->seen_done = s->done;
+		if (s->queue && bf_mlx5_rule_of(s->queue)->seen_done < s->done)
+			bf_mlx5_rule_of(s->queue)->seen_done = s->done;
 	}
 	cq->seen = below;
 }
 
-static struct bf_mlx5_poller *poller_of(struct bf_mlx5_polls *p, uint32_t actor)
+static struct bf_mlx5_rule_poller *poller_of(struct bf_mlx5_rule_polls *p, uint32_t actor)
 {
-	struct bf_mlx5_poller *t = &p->poller[actor % BF_MLX5_POLLERS];
+	struct bf_mlx5_rule_poller *t = &p->poller[actor % BF_MLX5_POLLERS];
 
 	if (t->actor != actor)
-		*t = (struct bf_mlx5_poller){ .actor = actor };
+		*t = (struct bf_mlx5_rule_poller){ .actor = actor };
 	return t;
 }
 
@@ -114,7 +115,7 @@ static struct bf_mlx5_poller *poller_of(struct bf_mlx5_polls *p, uint32_t actor)
  * Whoever takes completions in order looks at each of them, if not always at the first one first. Who takes completion
  * i for that of entry i leaves some out for ever.
  */
-static void note_ahead(struct bf_mlx5_polled_cq *cq, const struct bf_seen *e, uint64_t number)
+static void note_ahead(struct bf_mlx5_rule_polled_cq *cq, const struct bf_seen *e, uint64_t number)
 {
 	if (cq->skipped && number < cq->ahead && number >= cq->ahead - cq->skipped) {
 		cq->skipped = 0;
@@ -131,9 +132,9 @@ static void note_ahead(struct bf_mlx5_polled_cq *cq, const struct bf_seen *e, ui
  * Short entries lie where the rest of a block's completions would be. Whoever takes blocks apart copies those, eight
  * bytes at least, and passes over them or gives their slots an op_own; a look at the op_own of one is for a completion.
  */
-static void note_inside(struct bf_mlx5_poller *t, const struct bf_mlx5_polled_cq *cq, const struct bf_seen *e)
+static void note_inside(struct bf_mlx5_rule_poller *t, const struct bf_mlx5_rule_polled_cq *cq, const struct bf_seen *e)
 {
-	const struct bf_mlx5_cq_slot *s = &cq->slots[t->slot];
+	const struct bf_mlx5_rule_cq_slot *s = &cq->slots[t->slot];
 
 	if (!s->title || t->inside || e->load.len >= 8)
 		return;
@@ -146,20 +147,20 @@ static void note_inside(struct bf_mlx5_poller *t, const struct bf_mlx5_polled_cq
 }
 
 /* A slot that software has stored to holds no entry of a block any more. */
-static void note_unpacked(struct bf_rules *r, struct bf_mlx5_polls *p, const struct bf_seen *e)
+static void note_unpacked(struct bf_rules *r, struct bf_mlx5_rule_polls *p, const struct bf_seen *e)
 {
 	const struct bf_ring *area = bf_stores_ring_at(bf_rule_stores(r), e->store.va);
-	struct bf_mlx5_polled_cq *cq = area ? &p->cq[area->number % BF_MLX5_CQS] : NULL;
+	struct bf_mlx5_rule_polled_cq *cq = area ? &p->cq[area->number % BF_MLX5_CQS] : NULL;
 
 	if (cq && cq->area == area && cq->slots)
 		cq->slots[(e->store.va - area->va) / cq->size].title = 0;
 }
 
-static void note_load(struct bf_rules *r, struct bf_mlx5_polls *p, const struct bf_seen *e)
+static void note_load(struct bf_rules *r, struct bf_mlx5_rule_polls *p, const struct bf_seen *e)
 {
-	struct bf_mlx5_poller *t = poller_of(p, e->actor);
+	struct bf_mlx5_rule_poller *t = poller_of(p, e->actor);
 	const struct bf_ring *area = bf_stores_ring_at(bf_rule_stores(r), e->load.va);
-	struct bf_mlx5_polled_cq *cq = area ? &p->cq[area->number % BF_MLX5_CQS] : NULL;
+	struct bf_mlx5_rule_polled_cq *cq = area ? &p->cq[area->number % BF_MLX5_CQS] : NULL;
 	uint64_t number, at;
 	uint8_t own;
 
@@ -173,7 +174,7 @@ static void note_load(struct bf_rules *r, struct bf_mlx5_polls *p, const struct 
 	t->cq = (uint32_t)(cq - p->cq) + 1;
 	t->slot = (uint32_t)((e->load.va - area->va) / cq->size);
 	at = area->va + (uint64_t)(t->slot + 1) * cq->size - 1 - e->load.va; /* op_own, among the bytes of the load */
-	if (at >= e->load.len || at >= 8 || !bf_mlx5_last_in(cq, t->slot, &number))
+	if (at >= e->load.len || at >= 8 || !bf_mlx5_rule_last_in(cq, t->slot, &number))
 		return;
 	note_inside(t, cq, e);
 	own = (uint8_t)(e->load.value >> at * 8);
@@ -194,10 +195,10 @@ static void note_load(struct bf_rules *r, struct bf_mlx5_polls *p, const struct 
  * The consumer's word of a CQ's doorbell record says how many were taken, 24 bits of it. Where it lies shows by who
  * stores there what: the thread that has just looked at slot n - 1 stores n, twice.
  */
-static void note_store(struct bf_rules *r, struct bf_mlx5_polls *p, const struct bf_seen *e)
+static void note_store(struct bf_rules *r, struct bf_mlx5_rule_polls *p, const struct bf_seen *e)
 {
-	const struct bf_mlx5_poller *t = &p->poller[e->actor % BF_MLX5_POLLERS];
-	struct bf_mlx5_polled_cq *cq;
+	const struct bf_mlx5_rule_poller *t = &p->poller[e->actor % BF_MLX5_POLLERS];
+	struct bf_mlx5_rule_polled_cq *cq;
 	uint32_t taken, more;
 
 	if (t->actor != e->actor || !t->cq)
@@ -222,9 +223,9 @@ static void note_store(struct bf_rules *r, struct bf_mlx5_polls *p, const struct
 	}
 }
 
-static void note_wait(struct bf_mlx5_polls *p, const struct bf_seen *e)
+static void note_wait(struct bf_mlx5_rule_polls *p, const struct bf_seen *e)
 {
-	struct bf_mlx5_poller *t = poller_of(p, e->actor);
+	struct bf_mlx5_rule_poller *t = poller_of(p, e->actor);
 
 	/* Of several lines, it looked at the last one last. */
 	t->wait_more = e->kind == BF_SEEN_agent_wait && e->agent_wait.lines > 1;
@@ -233,7 +234,7 @@ static void note_wait(struct bf_mlx5_polls *p, const struct bf_seen *e)
 	t->wait_record = e->number;
 }
 
-void bf_mlx5_note_polls(struct bf_rules *r, struct bf_mlx5_polls *p, const struct bf_seen *e)
+void bf_mlx5_rule_note_polls(struct bf_rules *r, struct bf_mlx5_rule_polls *p, const struct bf_seen *e)
 {
 	switch (e->kind) {
 	case BF_SEEN_cq_config:
@@ -257,7 +258,7 @@ void bf_mlx5_note_polls(struct bf_rules *r, struct bf_mlx5_polls *p, const struc
 	}
 }
 
-void bf_mlx5_forget_polls(struct bf_mlx5_polls *p)
+void bf_mlx5_rule_forget_polls(struct bf_mlx5_rule_polls *p)
 {
 	for (uint32_t i = 0; i < BF_MLX5_CQS; i++)
 		free(p->cq[i].slots);

@@ -9,7 +9,7 @@
 
 #define BF_MLX5_POLLERS 1024u
 
-struct bf_mlx5_polled_cq {
+struct bf_mlx5_rule_polled_cq {
 	uint32_t pe, unit, cqn, cqes, size; /* cqes 0: this place is free */
 	struct bf_ring *area;               /* its memory, known from the first completion on */
 	struct bf_rule_queue *queue;        /* of the last completion */
@@ -23,7 +23,7 @@ struct bf_mlx5_polled_cq {
 	uint64_t dbrec; /* where the consumer says how many it has taken; 0: not known yet, */
 	uint64_t maybe; /* but perhaps here */
 	uint32_t maybe_value;
-	struct bf_mlx5_cq_slot {
+	struct bf_mlx5_rule_cq_slot {
 		struct bf_rule_queue *queue;
 		uint64_t done; /* entries of that queue below were complete */
 		uint64_t
@@ -32,7 +32,7 @@ struct bf_mlx5_polled_cq {
 };
 
 /* What a thread saw when it looked last, and where it waits. By number; of two that share a place the later counts. */
-struct bf_mlx5_poller {
+struct bf_mlx5_rule_poller {
 	uint32_t actor, cq, slot; /* cq: its place plus one; 0: the last load was elsewhere */
 	uint64_t load_va, value, load_ps;
 	uint32_t load_len;
@@ -47,28 +47,28 @@ struct bf_mlx5_poller {
 	uint32_t inside_cqn;
 };
 
-struct bf_mlx5_polls {
-	struct bf_mlx5_polled_cq cq[BF_MLX5_CQS]; /* by hash */
-	struct bf_mlx5_poller poller[BF_MLX5_POLLERS];
+struct bf_mlx5_rule_polls {
+	struct bf_mlx5_rule_polled_cq cq[BF_MLX5_CQS]; /* by hash */
+	struct bf_mlx5_rule_poller poller[BF_MLX5_POLLERS];
 	bool blocks; /* some CQ has compressed ones */
 	/* A store that says more were taken than there are (BF_MLX5_TOOK_EARLY). */
-	const struct bf_mlx5_polled_cq *early;
+	const struct bf_mlx5_rule_polled_cq *early;
 	uint32_t early_taken;
 };
 
-void bf_mlx5_note_polls(struct bf_rules *r, struct bf_mlx5_polls *p, const struct bf_seen *e);
-void bf_mlx5_forget_polls(struct bf_mlx5_polls *p);
+void bf_mlx5_rule_note_polls(struct bf_rules *r, struct bf_mlx5_rule_polls *p, const struct bf_seen *e);
+void bf_mlx5_rule_forget_polls(struct bf_mlx5_rule_polls *p);
 
 /* Of the run. */
-const struct bf_mlx5_polls *bf_mlx5_polls_of(struct bf_rules *r);
-const struct bf_mlx5_polled_cq *bf_mlx5_polled(const struct bf_mlx5_polls *p, const struct bf_rule_queue *of,
-					       uint32_t cqn);
+const struct bf_mlx5_rule_polls *bf_mlx5_rule_polls_of(struct bf_rules *r);
+const struct bf_mlx5_rule_polled_cq *bf_mlx5_rule_polled(const struct bf_mlx5_rule_polls *p,
+							 const struct bf_rule_queue *of, uint32_t cqn);
 
 /* A thread that waits at the slot and has not ended; NULL. Known at the end only. */
-const struct bf_mlx5_poller *bf_mlx5_awaited_slot(struct bf_rules *r, const struct bf_mlx5_polled_cq *cq,
-						  uint64_t slot);
+const struct bf_mlx5_rule_poller *bf_mlx5_rule_awaited_slot(struct bf_rules *r, const struct bf_mlx5_rule_polled_cq *cq,
+							    uint64_t slot);
 
 /* The completion that was written to a slot last; false: none was. */
-bool bf_mlx5_last_in(const struct bf_mlx5_polled_cq *cq, uint64_t slot, uint64_t *number);
+bool bf_mlx5_rule_last_in(const struct bf_mlx5_rule_polled_cq *cq, uint64_t slot, uint64_t *number);
 
 #endif

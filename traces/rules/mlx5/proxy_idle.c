@@ -17,7 +17,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	const struct state *s = bf_rule_queue_state(r, queue);
 	struct bf_finding *f;
 

@@ -4,9 +4,9 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 	const uint64_t base = e->ibgda_publish.base;
-	const struct bf_mlx5_slot *slot = q->depth ? &q->slots[base % q->depth] : NULL;
+	const struct bf_mlx5_rule_slot *slot = q->depth ? &q->slots[base % q->depth] : NULL;
 	struct bf_finding *f;
 
 	if (!slot || slot->reserved != base + 1 || slot->first != base || slot->count == e->ibgda_publish.count)

@@ -3,7 +3,7 @@
 /* Its own thread had not said a word when the device fetched it: somebody else's index covered it. */
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	bf_mlx5_early_build(r, e, false);
+	bf_mlx5_rule_early_build(r, e, false);
 }
 
 static void tell(struct bf_rule_run *r, struct bf_finding *f)

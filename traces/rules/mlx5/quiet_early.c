@@ -28,7 +28,7 @@ static void compare_own(struct bf_rule_run *r, const struct bf_seen *e, uint64_t
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 	struct state *s = bf_rule_queue_state(r, e->queue);
 	const uint32_t place = e->actor % THREADS;
 	struct bf_finding *f;

@@ -5,7 +5,7 @@
 static void compare(struct bf_rule_run *r, const struct bf_seen *e, struct bf_rule_queue *from,
 		    struct bf_rule_queue *to)
 {
-	const struct bf_mlx5_queue *a = bf_mlx5_of(from), *b = bf_mlx5_of(to);
+	const struct bf_mlx5_rule_queue *a = bf_mlx5_rule_of(from), *b = bf_mlx5_rule_of(to);
 	struct bf_finding *f = a->max_reads > b->max_answers ? bf_rule_find(r, e, from) : NULL;
 
 	if (f)
@@ -19,11 +19,11 @@ static void compare(struct bf_rule_run *r, const struct bf_seen *e, struct bf_ru
 /* When the second end of a connection is ready, both are known. */
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *mine = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *mine = bf_mlx5_rule_of(e->queue);
 	struct bf_rule_queue *far;
 
 	for (uint32_t i = 0; i < 256 && (far = bf_rule_queue_at(r->rules, i)) != NULL; i++) {
-		const struct bf_mlx5_queue *theirs = far->family == &bf_rules_mlx5 ? bf_mlx5_of(far) : NULL;
+		const struct bf_mlx5_rule_queue *theirs = far->family == &bf_rules_mlx5 ? bf_mlx5_rule_of(far) : NULL;
 
 		if (!theirs || !theirs->connected || far->number != mine->remote_qpn ||
 		    theirs->ipv4 != mine->remote_ipv4 || theirs->remote_qpn != e->queue->number)

@@ -18,7 +18,7 @@ static bool asks(uint64_t opcode)
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct state *s = bf_rule_queue_state(r, e->queue);
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 
 	if (e->kind == BF_SEEN_wqe_done) {
 		if (asks(e->wqe_done.opcode))
@@ -34,7 +34,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	const struct state *s = bf_rule_queue_state(r, queue);
 	struct bf_finding *f = q->max_reads == 1 && s->waited >= MANY ? bf_rule_find(r, NULL, queue) : NULL;
 

@@ -3,7 +3,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	bf_mlx5_failed_with(r, e, BF_MLX5_SYND_REM_INV_REQ, "");
+	bf_mlx5_rule_failed_with(r, e, BF_MLX5_SYND_REM_INV_REQ, "");
 }
 
 const struct bf_rule bf_rule_mlx5_remote_invalid = {

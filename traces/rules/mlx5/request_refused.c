@@ -4,12 +4,12 @@
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_answers *a = &bf_mlx5_of(queue)->answers;
+	const struct bf_mlx5_rule_answers *a = &bf_mlx5_rule_of(queue)->answers;
 	struct bf_rule_queue *far;
 	struct bf_finding *f;
 
 	(void)complete;
-	far = a->refused ? bf_mlx5_far(r->rules, queue) : NULL;
+	far = a->refused ? bf_mlx5_rule_far(r->rules, queue) : NULL;
 	if (!a->refused || !bf_rule_silent(r, queue) || (far && !bf_rule_silent(r, far)))
 		return;
 	f = bf_rule_find(r, NULL, queue);
@@ -20,7 +20,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	bf_finding_say(f, "%s refused a request of its peer, PSN %" PRIu32 " (NAK %02x): %s",
 		       bf_rule_queue_name(r->rules, queue), a->refused_psn, a->refused_nak, a->refused_why);
 	if (far)
-		bf_mlx5_compare(f, queue, far);
+		bf_mlx5_rule_compare(f, queue, far);
 }
 
 const struct bf_rule bf_rule_mlx5_request_refused = {

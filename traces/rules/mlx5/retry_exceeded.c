@@ -5,10 +5,11 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	/* Vendor 83: the entry is an atomic (docs/hardware/mlx5.md#gpu-initiated-18). */
 	const bool atomic = e->qp_error.vendor == 0x83u;
 
-	bf_mlx5_failed_with(r, e, 0x15u,
-			    atomic ? ": it is an atomic, which the other end may have executed all the same; who waits "
-				     "for it must leave on the error, as success never comes"
-				   : ": no retry was acknowledged, and later flushes follow from that");
+	bf_mlx5_rule_failed_with(
+	    r, e, 0x15u,
+	    atomic ? ": it is an atomic, which the other end may have executed all the same; who waits "
+		     "for it must leave on the error, as success never comes"
+		   : ": no retry was acknowledged, and later flushes follow from that");
 }
 
 const struct bf_rule bf_rule_mlx5_retry_exceeded = {

@@ -11,9 +11,9 @@
 #include "sim/bytes.h"
 #include "sim/mem.h"
 
-void bf_mlx5_set_depth(struct bf_mlx5_queue *q, uint64_t depth)
+void bf_mlx5_rule_set_depth(struct bf_mlx5_rule_queue *q, uint64_t depth)
 {
-	struct bf_mlx5_slot *slots;
+	struct bf_mlx5_rule_slot *slots;
 
 	if (!depth || depth > BF_MLX5_RING_MAX || (depth & (depth - 1)))
 		return;
@@ -29,7 +29,7 @@ void bf_mlx5_set_depth(struct bf_mlx5_queue *q, uint64_t depth)
  * The driver says that it has stored an entry. Its control segment, among the stores just before, tells where the ring
  * is (bytes 1-2 are the index, 4-6 the QPN: mlx5dv.h struct mlx5_wqe_ctrl_seg).
  */
-void bf_mlx5_find_ring(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
+void bf_mlx5_rule_find_ring(struct bf_rules *r, struct bf_mlx5_rule_queue *q, const struct bf_seen *e)
 {
 	const uint64_t index = e->ibgda_build.index;
 	uint64_t at;
@@ -69,7 +69,7 @@ static bool rang_before(const struct bf_stores *stores, const struct bf_store *r
  * The index stands in bytes 0-1, where the NIC looks at bytes 2-3: as a number of the CPU it is one that could come
  * next, and as it stands it is none.
  */
-static bool is_swapped(const struct bf_mlx5_queue *q, const struct bf_store *s)
+static bool is_swapped(const struct bf_mlx5_rule_queue *q, const struct bf_store *s)
 {
 	const uint16_t meant = bf_get_le16(s->bytes), ahead = (uint16_t)(meant - q->fetched);
 	const uint16_t as_is = (uint16_t)-q->fetched;
@@ -78,9 +78,9 @@ static bool is_swapped(const struct bf_mlx5_queue *q, const struct bf_store *s)
 	       (!as_is || as_is > q->depth);
 }
 
-static void note_dbrec_store(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_store *s)
+static void note_dbrec_store(struct bf_rules *r, struct bf_mlx5_rule_queue *q, const struct bf_store *s)
 {
-	struct bf_mlx5_dbrec_store d = { .store = *s, .value = bf_get_be16(s->bytes + 2), .set = true };
+	struct bf_mlx5_rule_dbrec_store d = { .store = *s, .value = bf_get_be16(s->bytes + 2), .set = true };
 
 	if (!q->swapped.set && is_swapped(q, s)) {
 		q->swapped = d;
@@ -94,18 +94,18 @@ static void note_dbrec_store(struct bf_rules *r, struct bf_mlx5_queue *q, const 
 		q->most = d;
 }
 
-static void note_receive_word(struct bf_mlx5_queue *q, const struct bf_store *s)
+static void note_receive_word(struct bf_mlx5_rule_queue *q, const struct bf_store *s)
 {
 	if (s)
 		q->receive =
-		    (struct bf_mlx5_dbrec_store){ .store = *s, .value = bf_get_be16(s->bytes + 2), .set = true };
+		    (struct bf_mlx5_rule_dbrec_store){ .store = *s, .value = bf_get_be16(s->bytes + 2), .set = true };
 }
 
 /*
  * A recorded store to `va` has become visible since the device looked last, or stores that did are forgotten. It may
  * have been made so long before that it is none of the recent ones.
  */
-static bool shown_since(struct bf_rules *r, const struct bf_mlx5_queue *q, uint64_t va)
+static bool shown_since(struct bf_rules *r, const struct bf_mlx5_rule_queue *q, uint64_t va)
 {
 	const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), 127);
 	uint32_t back;
@@ -118,22 +118,22 @@ static bool shown_since(struct bf_rules *r, const struct bf_mlx5_queue *q, uint6
 	return !s && back >= 64;
 }
 
-bool bf_mlx5_of_another(const struct bf_mlx5_queue *q, const struct bf_store *s)
+bool bf_mlx5_rule_of_another(const struct bf_mlx5_rule_queue *q, const struct bf_store *s)
 {
 	return s->record < q->made && bf_get_be16(s->bytes + 2);
 }
 
 /* The record's place is known from now on; what was stored there before is made up for. */
-void bf_mlx5_learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64_t va)
+void bf_mlx5_rule_learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64_t va)
 {
-	struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 
 	q->dbrec_ring = bf_stores_area(bf_rule_stores(r), q->dbrec_ring, queue, va, BF_MLX5_DBR_BYTES);
 	for (uint32_t back = 128; back-- > 0;) {
 		const struct bf_store *s = bf_stores_recent(bf_rule_stores(r), back);
 
 		if (s && s->len == 4 && s->va == va + 4 * BF_MLX5_DBR_SND) {
-			if (!bf_mlx5_of_another(q, s))
+			if (!bf_mlx5_rule_of_another(q, s))
 				note_dbrec_store(r, q, s);
 		} else if (s && s->len == 4 && s->va == va + 4 * BF_MLX5_DBR_RCV) {
 			note_receive_word(q, s);
@@ -143,7 +143,7 @@ void bf_mlx5_learn_dbrec(struct bf_rules *r, struct bf_rule_queue *queue, uint64
 }
 
 /* The same of a driver that spoke before it stored: the first store behind what it said the last time. */
-static void find_dbrec_behind(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
+static void find_dbrec_behind(struct bf_rules *r, struct bf_mlx5_rule_queue *q, const struct bf_seen *e)
 {
 	const struct bf_store *found = NULL, *s = NULL;
 
@@ -158,7 +158,7 @@ static void find_dbrec_behind(struct bf_rules *r, struct bf_mlx5_queue *q, const
 	if (q->tells.record && found && s && s->record < q->tells.record) {
 		q->dbrec_stored = found->va;
 		if (!q->dbrec_ring)
-			bf_mlx5_learn_dbrec(r, e->queue, found->va - 4 * BF_MLX5_DBR_SND);
+			bf_mlx5_rule_learn_dbrec(r, e->queue, found->va - 4 * BF_MLX5_DBR_SND);
 	}
 	q->tells.actor = e->actor;
 	q->tells.record = e->number;
@@ -166,7 +166,7 @@ static void find_dbrec_behind(struct bf_rules *r, struct bf_mlx5_queue *q, const
 }
 
 /* The driver says that it has stored record and doorbell: the store tells where the record lies. */
-void bf_mlx5_find_dbrec(struct bf_rules *r, struct bf_mlx5_queue *q, const struct bf_seen *e)
+void bf_mlx5_rule_find_dbrec(struct bf_rules *r, struct bf_mlx5_rule_queue *q, const struct bf_seen *e)
 {
 	if (q->tells.first) {
 		find_dbrec_behind(r, q, e);
@@ -182,15 +182,15 @@ void bf_mlx5_find_dbrec(struct bf_rules *r, struct bf_mlx5_queue *q, const struc
 			continue;
 		q->dbrec_stored = s->va;
 		if (!q->dbrec_ring)
-			bf_mlx5_learn_dbrec(r, e->queue, s->va - 4 * BF_MLX5_DBR_SND);
+			bf_mlx5_rule_learn_dbrec(r, e->queue, s->va - 4 * BF_MLX5_DBR_SND);
 		return;
 	}
 }
 
 /* A driver that says nothing of its entries has its ring where the device knows it to be. */
-void bf_mlx5_assume_ring(struct bf_rules *r, struct bf_rule_queue *queue)
+void bf_mlx5_rule_assume_ring(struct bf_rules *r, struct bf_rule_queue *queue)
 {
-	struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 
 	if (!q->sq || !q->depth || (q->ring && q->ring->va == q->sq && q->ring->entries == q->depth))
 		return;
@@ -199,16 +199,16 @@ void bf_mlx5_assume_ring(struct bf_rules *r, struct bf_rule_queue *queue)
 }
 
 /* A thread may lay its entry again; another one that lays the same has been given the same slot. */
-static void note_twice(struct bf_mlx5_queue *q, struct bf_mlx5_slot *slot, const struct bf_store *s)
+static void note_twice(struct bf_mlx5_rule_queue *q, struct bf_mlx5_rule_slot *slot, const struct bf_store *s)
 {
 	if (slot->laid_index == q->laid.index + 1 && slot->laid_actor != s->actor && !q->twice.set)
-		q->twice = (struct bf_mlx5_laid_twice){ .set = true,
-							.index = q->laid.index,
-							.first_ps = slot->laid_ps,
-							.first_record = slot->laid_record,
-							.ps = s->issued_ps,
-							.first = slot->laid_actor,
-							.second = s->actor };
+		q->twice = (struct bf_mlx5_rule_laid_twice){ .set = true,
+							     .index = q->laid.index,
+							     .first_ps = slot->laid_ps,
+							     .first_record = slot->laid_record,
+							     .ps = s->issued_ps,
+							     .first = slot->laid_actor,
+							     .second = s->actor };
 	slot->laid_index = q->laid.index + 1;
 	slot->laid_ps = s->issued_ps;
 	slot->laid_record = s->record;
@@ -223,14 +223,15 @@ static void note_laid(struct bf_rules *r, const struct bf_store *s)
 {
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), s->va);
 	struct bf_rule_queue *queue = ring ? ring->queue : NULL;
-	struct bf_mlx5_slot *slot;
-	struct bf_mlx5_queue *q;
+	struct bf_mlx5_rule_slot *slot;
+	struct bf_mlx5_rule_queue *q;
 	const uint8_t *qpn;
 	uint64_t place;
 
-	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->ring != ring || !bf_mlx5_of(queue)->slots)
+	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_rule_of(queue)->ring != ring ||
+	    !bf_mlx5_rule_of(queue)->slots)
 		return;
-	q = bf_mlx5_of(queue);
+	q = bf_mlx5_rule_of(queue);
 	place = (s->va - ring->va) / BF_MLX5_WQEBB % q->depth;
 	slot = &q->slots[place];
 	if (s->va % 8 == 0 && s->len >= 4)
@@ -239,34 +240,34 @@ static void note_laid(struct bf_rules *r, const struct bf_store *s)
 	if (!qpn || s->len < 4 || bf_get_be24(qpn) != queue->number || (slot->begun >> 8 & (q->depth - 1)) != place)
 		return;
 	slot->laid = (slot->begun >> 8 & 0xffff) + 1;
-	q->laid = (struct bf_mlx5_laid){ .index = q->done + (uint16_t)((slot->laid - 1) - (uint16_t)q->done),
-					 .at_ps = s->issued_ps,
-					 .record = s->record,
-					 .actor = s->actor };
+	q->laid = (struct bf_mlx5_rule_laid){ .index = q->done + (uint16_t)((slot->laid - 1) - (uint16_t)q->done),
+					      .at_ps = s->issued_ps,
+					      .record = s->record,
+					      .actor = s->actor };
 	if (!q->driver_speaks)
 		note_twice(q, slot, s);
 	bf_rule_notice(r, BF_MLX5_TO_ENTRY);
 }
 
-static struct bf_mlx5_queue *dbrec_at(struct bf_rules *r, uint64_t va)
+static struct bf_mlx5_rule_queue *dbrec_at(struct bf_rules *r, uint64_t va)
 {
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r), va);
 	struct bf_rule_queue *queue = ring ? ring->queue : NULL;
 
-	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_of(queue)->dbrec_ring != ring)
+	if (!queue || queue->family != &bf_rules_mlx5 || bf_mlx5_rule_of(queue)->dbrec_ring != ring)
 		return NULL;
-	return bf_mlx5_of(queue);
+	return bf_mlx5_rule_of(queue);
 }
 
-static void show_dbrec_store(struct bf_mlx5_dbrec_store *d, const struct bf_store *shown)
+static void show_dbrec_store(struct bf_mlx5_rule_dbrec_store *d, const struct bf_store *shown)
 {
 	if (d->set && d->store.actor == shown->actor && d->store.seq == shown->seq)
 		d->store = *shown;
 }
 
-void bf_mlx5_note_store(struct bf_rules *r, const struct bf_seen *e)
+void bf_mlx5_rule_note_store(struct bf_rules *r, const struct bf_seen *e)
 {
-	struct bf_mlx5_queue *q = e->store.len == 4 ? dbrec_at(r, e->store.va) : NULL;
+	struct bf_mlx5_rule_queue *q = e->store.len == 4 ? dbrec_at(r, e->store.va) : NULL;
 	const bool begins = e->store.va % BF_MLX5_WQEBB < 8;
 	const struct bf_store *s = begins || q ? bf_stores_recent(bf_rule_stores(r), 0) : NULL;
 
@@ -282,9 +283,9 @@ void bf_mlx5_note_store(struct bf_rules *r, const struct bf_seen *e)
 	note_dbrec_store(r, q, s);
 }
 
-void bf_mlx5_note_visible(struct bf_rules *r, const struct bf_seen *e)
+void bf_mlx5_rule_note_visible(struct bf_rules *r, const struct bf_seen *e)
 {
-	struct bf_mlx5_queue *q = e->store_visible.len == 4 ? dbrec_at(r, e->store_visible.va) : NULL;
+	struct bf_mlx5_rule_queue *q = e->store_visible.len == 4 ? dbrec_at(r, e->store_visible.va) : NULL;
 	const struct bf_store *s = q && e->store_visible.va == q->dbrec_ring->va + 4 * BF_MLX5_DBR_SND
 				       ? bf_stores_shown(bf_rule_stores(r), 0)
 				       : NULL;
@@ -298,14 +299,14 @@ void bf_mlx5_note_visible(struct bf_rules *r, const struct bf_seen *e)
 }
 
 /* A queue pair that is destroyed leaves its record's memory to others. */
-void bf_mlx5_note_command(struct bf_rules *r, const struct bf_seen *e)
+void bf_mlx5_rule_note_command(struct bf_rules *r, const struct bf_seen *e)
 {
 	struct bf_rule_queue *queue;
 
 	if (e->cmd.opcode != BF_MLX5_CMD_DESTROY_QP || e->cmd.status)
 		return;
 	for (uint32_t i = 0; (queue = bf_rule_queue_at(r, i)); i++) {
-		struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+		struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 
 		if (queue->family != &bf_rules_mlx5 || queue->pe != e->pe || queue->number != e->cmd.number)
 			continue;

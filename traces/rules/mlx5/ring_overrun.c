@@ -5,7 +5,7 @@
 /* Whatever the device does next: the entry that was there before is not complete. */
 static void on_build(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 	const uint64_t end = e->ibgda_build.index + (e->ibgda_build.ds + 3) / 4;
 	struct bf_finding *f;
 
@@ -18,14 +18,14 @@ static void on_build(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "%s laid %s over an entry that the device had not completed: the ring holds %" PRIu32
 		       ", and those below %" PRIu64 " were done",
-		       bf_rule_actor(r->rules, e->actor), bf_mlx5_entry(e->queue, e->ibgda_build.index).text, q->depth,
-		       q->done);
+		       bf_rule_actor(r->rules, e->actor), bf_mlx5_rule_entry(e->queue, e->ibgda_build.index).text,
+		       q->depth, q->done);
 }
 
 /* The first entry that was laid over one whose completion nobody had seen. */
 struct state {
 	bool set;
-	struct bf_mlx5_laid laid;
+	struct bf_mlx5_rule_laid laid;
 	uint64_t seen, done, done_ps;
 };
 
@@ -33,7 +33,7 @@ struct state {
 static void on_laid(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r->rules), e->store.va);
-	const struct bf_mlx5_queue *q = ring ? bf_mlx5_of(ring->queue) : NULL;
+	const struct bf_mlx5_rule_queue *q = ring ? bf_mlx5_rule_of(ring->queue) : NULL;
 	struct state *s = ring ? bf_rule_queue_state(r, ring->queue) : NULL;
 
 	/* One that is far ahead was laid again, or is no index. */
@@ -45,7 +45,7 @@ static void on_laid(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void say_laid(struct bf_rule_run *r, struct bf_rule_queue *queue, const struct state *s)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	struct bf_finding *f = bf_rule_find(r, NULL, queue);
 
 	if (!f)
@@ -54,7 +54,7 @@ static void say_laid(struct bf_rule_run *r, struct bf_rule_queue *queue, const s
 	bf_finding_since(f, s->laid.at_ps, s->laid.record);
 	bf_finding_index(f, s->laid.index);
 	bf_finding_say(f, "%s stored %s over WQE %" PRIu64 ", ", bf_rule_actor(r->rules, s->laid.actor),
-		       bf_mlx5_entry(queue, s->laid.index).text, s->laid.index - q->depth);
+		       bf_mlx5_rule_entry(queue, s->laid.index).text, s->laid.index - q->depth);
 	if (s->laid.index >= s->done + q->depth)
 		bf_finding_say(f,
 			       "which the device had not completed: the ring holds %" PRIu32
@@ -71,8 +71,9 @@ static void say_laid(struct bf_rule_run *r, struct bf_rule_queue *queue, const s
 /* Who polls by loads that are not recorded may know more than shows. */
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
-	const struct bf_mlx5_polled_cq *cq = bf_mlx5_polled(bf_mlx5_polls_of(r->rules), queue, q->send_cqn);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
+	const struct bf_mlx5_rule_polled_cq *cq =
+	    bf_mlx5_rule_polled(bf_mlx5_rule_polls_of(r->rules), queue, q->send_cqn);
 	const struct state *s = bf_rule_queue_state(r, queue);
 
 	(void)complete;
@@ -82,7 +83,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q;
+	const struct bf_mlx5_rule_queue *q;
 	const struct bf_mlx5_rule_fetch *w;
 	struct bf_finding *f;
 
@@ -90,7 +91,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		on_laid(r, e);
 		return;
 	}
-	q = bf_mlx5_of(e->queue);
+	q = bf_mlx5_rule_of(e->queue);
 	w = &q->fetch;
 	if (e->kind == BF_SEEN_ibgda_build) {
 		on_build(r, e);
@@ -106,7 +107,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "%s overwrote %s with WQE %" PRIu64 ", %s before the device fetched it: the ring holds %" PRIu32
 		       " and nobody waited for room",
-		       bf_rule_actor(r->rules, w->over.actor), bf_mlx5_entry(e->queue, w->index).text,
+		       bf_rule_actor(r->rules, w->over.actor), bf_mlx5_rule_entry(e->queue, w->index).text,
 		       w->over.index - 1, bf_span_of(w->sampled_ps - w->over.at_ps).text, q->depth);
 }
 

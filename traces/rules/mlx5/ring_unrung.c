@@ -4,7 +4,7 @@
 #include "traces/rules/mlx5/mlx5.h"
 
 /* How far the ring is filled: published by the word of the driver, or, of one that says nothing, stored. */
-static uint64_t filled(const struct bf_mlx5_queue *q)
+static uint64_t filled(const struct bf_mlx5_rule_queue *q)
 {
 	if (q->driver_speaks)
 		return q->published;
@@ -13,12 +13,12 @@ static uint64_t filled(const struct bf_mlx5_queue *q)
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	const uint64_t rung = q->posted > q->fetched ? q->posted : q->fetched, upto = filled(q);
 	struct bf_finding *f;
 
 	if (!complete || !q->configured || !q->depth || q->was_reset || q->failed || q->state == BF_MLX5_QPS_ERR ||
-	    upto < rung + q->depth || bf_mlx5_all_ended(r->rules))
+	    upto < rung + q->depth || bf_mlx5_rule_all_ended(r->rules))
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)

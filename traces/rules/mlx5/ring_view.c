@@ -28,7 +28,7 @@ static uint64_t laid_at(struct bf_rules *r, const struct bf_seen *e)
 /* The driver has laid the entry, and the device, which found none, read elsewhere: pages of the ring are others. */
 static void on_fetch(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 	const struct bf_mlx5_rule_fetch *x = &q->fetch;
 	struct bf_finding *f;
 
@@ -45,13 +45,13 @@ static void on_fetch(struct bf_rule_run *r, const struct bf_seen *e)
 		       "%s laid %s at 0x%" PRIx64
 		       ", and the device read elsewhere when it fetched it: the list of pages "
 		       "that the ring was registered with names others",
-		       bf_rule_actor(r->rules, x->own.actor), bf_mlx5_entry(e->queue, x->index).text,
+		       bf_rule_actor(r->rules, x->own.actor), bf_mlx5_rule_entry(e->queue, x->index).text,
 		       q->ring->va + x->index % q->depth * BF_MLX5_WQEBB);
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 	const uint64_t index = e->ibgda_build.index;
 	struct bf_finding *f;
 	uint64_t at, belongs;
@@ -71,8 +71,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "%s laid %s at 0x%" PRIx64 "; the device looks for it at 0x%" PRIx64 ", in its ring of %" PRIu32
 		       " WQEBBs at 0x%" PRIx64 ": base or size of the ring differ between driver and device",
-		       bf_rule_actor(r->rules, e->actor), bf_mlx5_entry(e->queue, index).text, at, belongs, q->depth,
-		       q->sq);
+		       bf_rule_actor(r->rules, e->actor), bf_mlx5_rule_entry(e->queue, index).text, at, belongs,
+		       q->depth, q->sq);
 }
 
 const struct bf_rule bf_rule_mlx5_ring_view = {

@@ -17,7 +17,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	const struct state *s = r->state;
 	const struct bf_rule_queue *far;
 	struct bf_finding *f;
@@ -35,9 +35,9 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	bf_finding_say(f,
 		       "%s was sent %" PRIu64 " times, from PSN %" PRIu32
 		       " on, and each time the other end answered that it has no receive for it (RNR NAK)%s",
-		       bf_mlx5_entry(queue, q->done).text, q->rnr.times + 1, q->rnr.psn,
+		       bf_mlx5_rule_entry(queue, q->done).text, q->rnr.times + 1, q->rnr.psn,
 		       q->rnr_retries == FOR_EVER ? "; with rnr_retry 7 this goes on for ever" : "");
-	far = bf_mlx5_far(r->rules, queue);
+	far = bf_mlx5_rule_far(r->rules, queue);
 	if (far)
 		bf_finding_say(f, ". That is %s: no receive is left there that the device knows of",
 			       bf_rule_queue_name(r->rules, far));

@@ -2,7 +2,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	bf_mlx5_failed_with(r, e, 0x16u, "");
+	bf_mlx5_rule_failed_with(r, e, 0x16u, "");
 }
 
 const struct bf_rule bf_rule_mlx5_rnr_exceeded = {

@@ -6,7 +6,7 @@
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 	struct bf_finding *f;
 
 	if (e->retransmit.cause != BF_RDMA_AGAIN_RNR || !q->connected || q->rnr_retries == FOR_EVER)

@@ -73,7 +73,7 @@ static void end(struct bf_rule_run *r, bool complete)
 		struct bf_rule_queue *queue = posts_to(run, m->first);
 		struct bf_finding *f;
 
-		if (!queue || queue != posts_to(run, m->second) || bf_mlx5_of(queue)->driver_speaks)
+		if (!queue || queue != posts_to(run, m->second) || bf_mlx5_rule_of(queue)->driver_speaks)
 			continue;
 		f = bf_rule_find(r, NULL, queue);
 		if (!f)
@@ -93,7 +93,7 @@ static void note_post(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_ring *ring = bf_stores_ring_at(bf_rule_stores(r->rules), e->store.va);
 	struct run *run = r->state;
 
-	if (!ring || bf_mlx5_of(ring->queue)->driver_speaks)
+	if (!ring || bf_mlx5_rule_of(ring->queue)->driver_speaks)
 		return;
 	run->threads[e->actor % PLACES].actor = e->actor;
 	run->threads[e->actor % PLACES].queue = ring->queue;

@@ -60,7 +60,7 @@ static void note_sent(struct bf_rule_run *r, struct run *run, const struct bf_se
 	if (op < BF_MLX5_OP_ATOMIC_CS || op > BF_MLX5_OP_ATOMIC_MASKED_FA)
 		return;
 	if (!s->far)
-		s->far = bf_mlx5_far(r->rules, e->queue);
+		s->far = bf_mlx5_rule_far(r->rules, e->queue);
 	if (s->far)
 		run->sent[place_of(e->wqe_start.raddr, s->far->pe)] =
 		    (struct sent){ .queue = e->queue,
@@ -120,8 +120,8 @@ static void judge(struct bf_rule_run *r, struct run *run, const struct bf_seen *
 	    "the atomic of %s was executed on PE %" PRIu32 " %s before %" PRIu64 " bytes at 0x%" PRIx64
 	    " landed there, of a WRITE that it follows on the queue pair: the WRITE goes by relaxed ordering, "
 	    "and who waits for the atomic's word finds old data",
-	    bf_mlx5_entry(s->atomic.queue, s->atomic.index).text, e->pe, bf_span_of(e->time_ps - s->atomic_ps).text,
-	    e->dma_write.len, e->dma_write.va);
+	    bf_mlx5_rule_entry(s->atomic.queue, s->atomic.index).text, e->pe,
+	    bf_span_of(e->time_ps - s->atomic_ps).text, e->dma_write.len, e->dma_write.va);
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)

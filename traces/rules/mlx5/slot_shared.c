@@ -2,7 +2,7 @@
 
 #include "traces/rules/mlx5/mlx5.h"
 
-static void reserved_again(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_mlx5_queue *q)
+static void reserved_again(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_mlx5_rule_queue *q)
 {
 	const uint64_t base = e->ibgda_reserve.base;
 
@@ -21,10 +21,10 @@ static void reserved_again(struct bf_rule_run *r, const struct bf_seen *e, const
 	}
 }
 
-static void built_outside(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_mlx5_queue *q)
+static void built_outside(struct bf_rule_run *r, const struct bf_seen *e, const struct bf_mlx5_rule_queue *q)
 {
 	const uint64_t index = e->ibgda_build.index, end = index + (e->ibgda_build.ds + 3) / 4;
-	const struct bf_mlx5_slot *slot = &q->slots[index % q->depth];
+	const struct bf_mlx5_rule_slot *slot = &q->slots[index % q->depth];
 	const bool twice = slot->built[1].index == index + 1, beyond = end > q->reserved;
 	struct bf_finding *f = q->reserved && (twice || beyond) ? bf_rule_find(r, e, e->queue) : NULL;
 
@@ -35,20 +35,20 @@ static void built_outside(struct bf_rule_run *r, const struct bf_seen *e, const 
 		bf_finding_say(f,
 			       "%s laid %s over slots up to %" PRIu64 ", when those below %" PRIu64
 			       " had been reserved: the next reservation gets the same ones",
-			       bf_rule_actor(r->rules, e->actor), bf_mlx5_entry(e->queue, index).text, end,
+			       bf_rule_actor(r->rules, e->actor), bf_mlx5_rule_entry(e->queue, index).text, end,
 			       q->reserved);
 		return;
 	}
 	bf_finding_since(f, slot->built[1].at_ps, slot->built[1].record);
 	bf_finding_say(f, "%s laid %s where %s had laid an entry %s before: both think that the slot is theirs",
-		       bf_rule_actor(r->rules, e->actor), bf_mlx5_entry(e->queue, index).text,
+		       bf_rule_actor(r->rules, e->actor), bf_mlx5_rule_entry(e->queue, index).text,
 		       bf_rule_actor(r->rules, slot->built[1].actor),
 		       bf_span_of(e->time_ps - slot->built[1].at_ps).text);
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 
 	if (!q->depth)
 		return;
@@ -61,8 +61,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 /* By the stores of a driver that says nothing of its entries. */
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
-	const struct bf_mlx5_laid_twice *t = &q->twice;
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
+	const struct bf_mlx5_rule_laid_twice *t = &q->twice;
 	struct bf_finding *f = t->set && !q->driver_speaks ? bf_rule_find(r, NULL, queue) : NULL;
 
 	(void)complete;
@@ -73,8 +73,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	bf_finding_index(f, t->index);
 	bf_finding_say(
 	    f, "%s stored %s where %s had stored an entry of the same index %s before: both were given the slot",
-	    bf_rule_actor(r->rules, t->second), bf_mlx5_entry(queue, t->index).text, bf_rule_actor(r->rules, t->first),
-	    bf_span_of(t->ps - t->first_ps).text);
+	    bf_rule_actor(r->rules, t->second), bf_mlx5_rule_entry(queue, t->index).text,
+	    bf_rule_actor(r->rules, t->first), bf_span_of(t->ps - t->first_ps).text);
 }
 
 const struct bf_rule bf_rule_mlx5_slot_shared = {

@@ -21,7 +21,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct run *run = r->state;
 	struct state *s = bf_rule_queue_state(r, e->queue);
-	const uint32_t to = bf_mlx5_of(e->queue)->remote_ipv4, port = (uint32_t)e->gin_window.udp_sport;
+	const uint32_t to = bf_mlx5_rule_of(e->queue)->remote_ipv4, port = (uint32_t)e->gin_window.udp_sport;
 	struct flow *w = &run->flows[(to * 31 + port + e->pe * 7) % PLACES];
 
 	/* Each thread that uses the queue pair says it. */

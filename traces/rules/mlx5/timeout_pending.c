@@ -20,7 +20,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	const struct mine *m = bf_rule_queue_state(r, queue);
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	const uint64_t timeout = q->timeout && q->timeout < 32 ? 4096 * BF_NS << q->timeout : 0;
 	const uint64_t since = bf_rule_now(r->rules) - m->at_ps;
 	struct bf_finding *f;
@@ -29,7 +29,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	    !bf_rule_silent(r, NULL))
 		return;
 	/* A program that destroys its queue pairs amid their work, with nobody waiting, wants no more of them. */
-	if (q->destroyed && !bf_mlx5_completion_awaited(r->rules, queue->pe))
+	if (q->destroyed && !bf_mlx5_rule_completion_awaited(r->rules, queue->pe))
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
@@ -41,7 +41,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	    f,
 	    "%s and what follows are not acknowledged; the records end %s after the last thing that "
 	    "happened on this queue pair, and the NIC sends again after its time-out of %s (timeout %" PRIu32 ")",
-	    bf_mlx5_entry(queue, q->done).text, bf_span_of(since).text, bf_span_of(timeout).text, q->timeout);
+	    bf_mlx5_rule_entry(queue, q->done).text, bf_span_of(since).text, bf_span_of(timeout).text, q->timeout);
 }
 
 const struct bf_rule bf_rule_mlx5_timeout_pending = {

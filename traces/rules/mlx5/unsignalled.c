@@ -9,25 +9,26 @@
  */
 static bool next_is_awaited(struct bf_rule_run *r, const struct bf_rule_queue *queue)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
-	const struct bf_mlx5_polled_cq *cq = bf_mlx5_polled(bf_mlx5_polls_of(r->rules), queue, q->send_cqn);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
+	const struct bf_mlx5_rule_polled_cq *cq =
+	    bf_mlx5_rule_polled(bf_mlx5_rule_polls_of(r->rules), queue, q->send_cqn);
 
 	if (!q->cqes)
 		return true;
 	return cq && cq->slots && cq->written == q->cqes &&
-	       bf_mlx5_awaited_slot(r->rules, cq, cq->written % cq->cqes) != NULL;
+	       bf_mlx5_rule_awaited_slot(r->rules, cq, cq->written % cq->cqes) != NULL;
 }
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	const struct bf_machine_thread *t;
 	struct bf_finding *f;
 
 	if (!complete || q->failed || q->covered >= q->done || q->done < q->fetched ||
 	    (q->driver_speaks ? q->done != q->posted || q->polled >= q->posted : !next_is_awaited(r, queue)))
 		return;
-	t = bf_mlx5_completion_awaited(r->rules, queue->pe);
+	t = bf_mlx5_rule_completion_awaited(r->rules, queue->pe);
 	f = t ? bf_rule_find(r, NULL, queue) : NULL;
 	if (!f)
 		return;

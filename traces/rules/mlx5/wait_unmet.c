@@ -19,7 +19,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 	if (e->wqe_fetch.opcode != BF_MLX5_OP_WAIT || e->tail_len < WAIT_SEGMENT + 16)
 		return;
-	*s = (struct state){ .index = bf_mlx5_of(e->queue)->fetch.index,
+	*s = (struct state){ .index = bf_mlx5_rule_of(e->queue)->fetch.index,
 			     .at_ps = e->time_ps,
 			     .record = e->number,
 			     .cqn = bf_get_be32(e->tail + WAIT_SEGMENT + 12) & 0xffffff,
@@ -30,13 +30,13 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	const struct state *s = bf_rule_queue_state(r, queue);
-	const struct bf_mlx5_queue *q = bf_mlx5_of(queue);
-	const struct bf_mlx5_polled_cq *cq;
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
+	const struct bf_mlx5_rule_polled_cq *cq;
 	struct bf_finding *f;
 
 	if (!complete || !s->set || q->done != s->index || q->failed)
 		return;
-	cq = bf_mlx5_polled(bf_mlx5_polls_of(r->rules), queue, s->cqn);
+	cq = bf_mlx5_rule_polled(bf_mlx5_rule_polls_of(r->rules), queue, s->cqn);
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
@@ -46,7 +46,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	bf_finding_say(f,
 		       "%s is a WAIT for completion %" PRIu32 " of CQ 0x%" PRIx32 ", %s has %" PRIu64
 		       " so far: what follows on this queue pair waits for ever",
-		       bf_mlx5_entry(queue, s->index).text, s->count, s->cqn,
+		       bf_mlx5_rule_entry(queue, s->index).text, s->count, s->cqn,
 		       s->cqn == q->send_cqn ? "which is its own queue pair's and" : "which", cq ? cq->written : 0);
 }
 

@@ -35,7 +35,7 @@ struct state {
 
 static void note_cqe(struct state *s, const struct bf_seen *e)
 {
-	struct area *a = &s->area[bf_mlx5_cq_place(e->pe, e->unit, e->cqe.cqn)];
+	struct area *a = &s->area[bf_mlx5_rule_cq_place(e->pe, e->unit, e->cqe.cqn)];
 
 	if (!a->queue || a->pe != e->pe || a->cqn != e->cqe.cqn)
 		*a = (struct area){ e->cqe.iova,          e->cqe.iova,           e->pe,
@@ -72,8 +72,8 @@ static void note_load(struct thread *t, uint64_t va)
 static void took(struct bf_rule_run *r, const struct thread *t, const struct bf_seen *e)
 {
 	const struct state *s = r->state;
-	const uint32_t cqn = bf_mlx5_of(e->queue)->send_cqn;
-	const struct area *a = &s->area[bf_mlx5_cq_place(e->pe, e->queue->unit, cqn)];
+	const uint32_t cqn = bf_mlx5_rule_of(e->queue)->send_cqn;
+	const struct area *a = &s->area[bf_mlx5_rule_cq_place(e->pe, e->queue->unit, cqn)];
 	struct bf_finding *f;
 
 	if (t->shared || a->shared || !s->loads || !a->queue || a->cqn != cqn || a->pe != e->pe ||

@@ -16,6 +16,7 @@ struct run {
 		int64_t aside; /* a read of a place just as far within its page was so far from there */
 		bool right, wrong;
 	} entries[RUNNING];
+	uint32_t count; /* in use: mostly none, and then nothing is looked for */
 };
 
 struct state {
@@ -48,16 +49,18 @@ static void begin(struct run *run, const struct state *s, const struct bf_seen *
 	    e->wqe_start.lkey != s->lkey)
 		return;
 	n = entry_of(run, e->queue);
-	if (n && !n->queue)
+	if (n && !n->queue) {
+		run->count++;
 		*n = (struct entry){ .queue = e->queue,
 				     .index = e->wqe_start.index,
 				     .at = s->window + e->wqe_start.va,
 				     .len = e->wqe_start.length };
+	}
 }
 
 static void see(struct run *run, const struct bf_seen *e)
 {
-	for (uint32_t i = 0; i < RUNNING; i++) {
+	for (uint32_t i = 0; run->count && i < RUNNING; i++) {
 		struct entry *n = &run->entries[i];
 		const int64_t aside = (int64_t)(e->dma_read.va - n->at);
 
@@ -73,7 +76,8 @@ static void see(struct run *run, const struct bf_seen *e)
 
 static void finish(struct bf_rule_run *r, struct state *s, const struct bf_seen *e)
 {
-	struct entry *n = entry_of(r->state, e->queue);
+	struct run *run = r->state;
+	struct entry *n = run->count ? entry_of(run, e->queue) : NULL;
 
 	if (!n || !n->queue || n->index != e->wqe_done.index)
 		return;
@@ -87,6 +91,7 @@ static void finish(struct bf_rule_run *r, struct state *s, const struct bf_seen 
 		s->aside = n->aside;
 	}
 	n->queue = NULL;
+	run->count--;
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)

@@ -19,7 +19,7 @@ struct state {
 
 static void note(struct state *s, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 	const uint8_t opcode = (uint8_t)e->wqe_start.opcode;
 	const bool read = opcode == BF_MLX5_OP_RDMA_READ;
 
@@ -82,7 +82,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(
 	    f, "; %s is %s, %s of %" PRIu64 " bytes at 0x%" PRIx64 ": %s",
 	    distance(p, e->ibgda_mismatch.va) ? "no entry wrote it, the nearest" : "what wrote it last",
-	    bf_mlx5_entry(p->queue, p->index).text,
+	    bf_mlx5_rule_entry(p->queue, p->index).text,
 	    p->opcode == BF_MLX5_OP_RDMA_READ   ? "a READ"
 	    : p->opcode >= BF_MLX5_OP_ATOMIC_CS ? "an atomic"
 						: "a WRITE",

@@ -28,7 +28,7 @@ static uint32_t place(uint64_t ipv4, uint64_t qpn)
  */
 static void refused(struct bf_rule_run *r, const struct bf_seen *e)
 {
-	const struct bf_mlx5_queue *q = e->queue ? bf_mlx5_of(e->queue) : NULL;
+	const struct bf_mlx5_rule_queue *q = e->queue ? bf_mlx5_rule_of(e->queue) : NULL;
 	struct bf_finding *f;
 
 	if (!q || e->mkey_error.access < REMOTE || e->mkey_error.why < BF_MLX5_KEY_UNKNOWN ||
@@ -48,9 +48,9 @@ static void refused(struct bf_rule_run *r, const struct bf_seen *e)
 static void connected(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct state *s = r->state;
-	const struct bf_mlx5_queue *mine = bf_mlx5_of(e->queue);
+	const struct bf_mlx5_rule_queue *mine = bf_mlx5_rule_of(e->queue);
 	const struct end *far = &s->ends[place(mine->remote_ipv4, mine->remote_qpn)];
-	const struct bf_mlx5_queue *theirs = far->queue ? bf_mlx5_of(far->queue) : NULL;
+	const struct bf_mlx5_rule_queue *theirs = far->queue ? bf_mlx5_rule_of(far->queue) : NULL;
 	struct bf_finding *f;
 
 	s->ends[place(mine->ipv4, e->queue->number)] = (struct end){ e->queue, e->time_ps, e->number };
@@ -64,7 +64,8 @@ static void connected(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(f,
 		       "QP 0x%" PRIx64 " on PE %" PRIu32 " is connected to QP 0x%" PRIx64 " on PE %" PRIu32
 		       ", which is connected to QP 0x%" PRIx32 " at address 0x%08" PRIx32
-		       ": the handles were taken from the table in another order than they were put there",
+		       ": each end must name the other (handles were taken from a table in another order than "
+		       "they were put there, or a number was exchanged wrongly)",
 		       e->queue->number, e->queue->pe, far->queue->number, far->queue->pe, theirs->remote_qpn,
 		       theirs->remote_ipv4);
 }

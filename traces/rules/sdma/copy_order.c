@@ -67,7 +67,7 @@ const struct bf_rule bf_rule_sdma_copy_order = {
 		.example = "run sdma-copy --hops 2 --limit 10ms --bug no-copy-order",
 		.twin = "run sdma-copy --hops 2 --limit 10ms",
 	},
-	.rank = BF_RANK_INDEX + 2,
+	.rank = BF_RANK_EFFECT - 9,
 	.records = BF_SEES(sdma_copied),
 	.on = on,
 };

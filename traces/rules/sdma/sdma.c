@@ -474,7 +474,8 @@ static void forget(void *facts)
 	R(packet) R(reserved_bits) R(poll_mask) R(poll_timeout) R(poll_early) R(poll_halves) R(poll_stuck)             \
 	R(gcr_pair) R(hdp_flush) R(trap_first) R(time_align) R(signal_early) R(gang_poll) R(rptr_done)                 \
 	R(copy_order) R(data_order) R(fence_shared) R(signal_overwritten) R(signal_nobody) R(wrong_bytes)              \
-	R(doorbell_lost) R(not_rung) R(paused) R(leak) R(row_copies) R(small_element) R(doorbell_each)
+	R(doorbell_lost) R(not_rung) R(paused) R(not_paused) R(room) R(leak) R(row_copies) R(small_element)            \
+	R(doorbell_each)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct bf_rule bf_rule_sdma_##name;

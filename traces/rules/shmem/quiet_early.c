@@ -35,7 +35,7 @@ static void note_publish(struct warp *w, const struct bf_seen *e)
 static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct warp *w)
 {
 	for (uint32_t i = 0; i < w->n; i++) {
-		const struct bf_mlx5_queue *q = bf_mlx5_of(w->to[i].queue);
+		const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(w->to[i].queue);
 		struct bf_finding *f = q->done < w->to[i].upto && !q->failed ? bf_rule_find(r, e, NULL) : NULL;
 
 		if (!f)
