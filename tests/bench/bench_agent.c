@@ -207,6 +207,27 @@ static double led_shuffles(void)
 	return simulate(32, shuffle_led, BF_ORDER_SC);
 }
 
+/* And where it acts for all in the order in which they would for themselves (bf_act()). */
+static void shuffle_acted(struct bf_agent *a, void *arg)
+{
+	static struct bf_sim_warp warp;
+	const struct lane *l = arg;
+	struct bf_thread t = { .agent = a, .team = &warp, .lane = l->id };
+	uint32_t sum = 0;
+
+	warp.team = l->rig->team;
+	if (bf_act(&t) != BF_LEADS)
+		return;
+	for (unsigned i = 0; i < 20000; i++)
+		sum += (uint32_t)bf_shfl64(&t, BF_FULL_WARP, sum, i % 32);
+	bf_act_end(&t);
+}
+
+static double acted_shuffles(void)
+{
+	return simulate(32, shuffle_acted, BF_ORDER_SC);
+}
+
 /* ---- what 32 stacks cost at the least ---- */
 
 #define STACKS 32u
@@ -356,7 +377,7 @@ int main(void)
 {
 	const double asm_ns = best(coro_switches, 2.0 * ROUNDS), uc_ns = best(ucontext_switches, 2.0 * ROUNDS);
 	const double sc = best(sc_stores, ROUNDS), plain = best(plain_stores, ROUNDS);
-	const double led = best(led_shuffles, 20000);
+	const double led = best(led_shuffles, 20000), acted = best(acted_shuffles, 20000);
 
 	printf("switch, one way            %8.2f ns   swapcontext %.2f ns: %.1f times as fast\n", asm_ns, uc_ns,
 	       uc_ns / asm_ns);
@@ -369,6 +390,7 @@ int main(void)
 		printf("                           %8.2f ns   the least for 32 stacks: their pointers alone\n",
 		       best(bare_changes, TURNS));
 	printf("                           %8.2f ns   where one lane leads the others\n", led);
+	printf("                           %8.2f ns   where it does in the order of each for itself\n", acted);
 	printf("store of 16 bytes, sc      %8.2f ns   plain store %.2f ns: ratio %.2f\n", sc, plain, sc / plain);
 	printf("store of 16 bytes, gpu     %8.2f ns   with its drain scheduled\n", best(gpu_stores, ROUNDS));
 	printf("agent, born and dead       %8.2f ns   2048 at once\n", best(births, 2048));

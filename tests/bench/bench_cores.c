@@ -68,9 +68,11 @@ static int run_part(struct bf_boot *boot, void *arg)
 	const struct bf_backend *be = bf_backend_find("sim");
 	struct bf_mlx5_profile profile = bf_mlx5_cx7;
 	struct bf_error err = { 0 };
-	const struct bf_world_opts wo = {
-		.seed = 1, .npes = b->pes, .limit_ps = 100 * BF_S, .profile = &profile, .ranks = boot
-	};
+	const struct bf_world_opts wo = { .seed = 1,
+					  .npes = b->pes,
+					  .limit_ps = 100 * BF_S,
+					  .device_opts[BF_DEVICE_AT_MLX5] = &profile,
+					  .ranks = boot };
 	struct bf_ibgda_host_opts ho = { .num_rc_per_pe = 1, .qp_depth = 1024, .batch = 32, .ranks = boot };
 	struct bf_ibgda_job *jobs = calloc(b->pes, sizeof(*jobs));
 	struct bf_ibgda_layout layout;

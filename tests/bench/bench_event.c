@@ -358,6 +358,18 @@ static bool judge(const char *name, const struct bench_load *load, double queue)
 	return bench_at_least(what, queue, load->pending == 100 ? 40 : 30, "M/s");
 }
 
+/* Of the same loads, where the peer is there. */
+static void tell_peer(const char *name, const struct bench_load *load, double run, double theirs, const char *who)
+{
+	char what[64];
+
+	if (theirs <= 0 || load->rearm || strcmp(name, "exponential") ||
+	    (load->pending != 100 && load->pending != 10000))
+		return;
+	snprintf(what, sizeof(what), "simulation step, %u pending", load->pending);
+	bench_peer(what, run, theirs, "M/s", who);
+}
+
 /* `worst`: of the queue against the heap. */
 static bool line(const char *name, const struct bench_load *load, bool peers, double *worst)
 {
@@ -378,6 +390,8 @@ static bool line(const char *name, const struct bench_load *load, bool peers, do
 	printf("  %s\n", which);
 	if (heap > 0 && queue / heap < *worst)
 		*worst = queue / heap;
+	tell_peer(name, load, run, systemc, "SystemC");
+	tell_peer(name, load, run, ns3, "ns-3");
 	return judge(name, load, queue);
 }
 

@@ -3,6 +3,7 @@
  * world of 8 PEs of the same run.
  *
  *   bench_ibgda_scale [--quick|--start] [rc:PES|dc:PES]...
+ *   bench_ibgda_scale --count MESSAGES rc:PES|dc:PES
  *
  * Without worlds: rc:64 rc:512 dc:4096; with --quick rc:64 dc:512; with --start no traffic, and dc:64 to dc:4096.
  *
@@ -18,6 +19,9 @@
  * queue pair has are told apart by comparing a world with the one before; "besides" is without CQEs and doorbell
  * records. Times are of the processor, since one thread does it all. Each world has a process of its own. Exit code 1:
  * a figure misses its limit.
+ *
+ * With --count, one world in this process, and so many messages in bursts, without a run before: for tools that count
+ * instructions or cache misses. The difference between two runs is the messages' alone.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -163,9 +167,12 @@ static void check(const struct job *job, uint32_t npes, uint32_t sent)
 	}
 }
 
-static void run_traffic(const struct bf_backend *be, struct bf_world *w, struct bf_ibgda_host *h, struct figures *f)
+/* `counted` not 0: so many messages in bursts and nothing else. */
+static void run_traffic(const struct bf_backend *be, struct bf_world *w, struct bf_ibgda_host *h, uint32_t counted,
+			struct figures *f)
 {
-	const uint32_t npes = f->npes, rounds = QPS_PER_PAIR * (npes - 1), count = MESSAGES_MAX / npes;
+	const uint32_t npes = f->npes, rounds = QPS_PER_PAIR * (npes - 1);
+	const uint32_t count = (counted ? counted : MESSAGES_MAX) / npes;
 	struct job *job = calloc(npes, sizeof(*job));
 
 	if (!job)
@@ -181,9 +188,11 @@ static void run_traffic(const struct bf_backend *be, struct bf_world *w, struct 
 			memcpy(job[pe].heap + (uint64_t)peer * MESSAGE, &v, sizeof(v));
 		}
 	}
-	run_once(be, w, job, npes, rounds);
-	f->singles = (double)npes * count / run_once(be, w, job, npes, count);
-	check(job, npes, count);
+	if (!counted) {
+		run_once(be, w, job, npes, rounds);
+		f->singles = (double)npes * count / run_once(be, w, job, npes, count);
+		check(job, npes, count);
+	}
 	for (uint32_t pe = 0; pe < npes; pe++) {
 		job[pe].next = 0;
 		job[pe].round = job[pe].burst = BURST;
@@ -192,7 +201,7 @@ static void run_traffic(const struct bf_backend *be, struct bf_world *w, struct 
 	free(job);
 }
 
-static struct figures measure(bool dc, uint32_t npes, bool traffic)
+static struct figures measure(bool dc, uint32_t npes, bool traffic, uint32_t counted)
 {
 	const struct bf_backend *be = bf_backend_find("sim");
 	const struct bf_world_opts wo = { .seed = 1, .npes = npes, .lanes = 1 };
@@ -220,7 +229,7 @@ static struct figures measure(bool dc, uint32_t npes, bool traffic)
 	f.bytes = resident_bytes() - rss;
 	f.driver_bytes = (double)bf_ibgda_host_bytes(h) + (double)f.qps * DRIVER_BYTES;
 	if (traffic)
-		run_traffic(be, w, h, &f);
+		run_traffic(be, w, h, counted, &f);
 	bf_ibgda_host_close(h);
 	be->close(w);
 	return f;
@@ -236,7 +245,7 @@ static struct figures measure_apart(bool dc, uint32_t npes, bool traffic)
 	if (pipe(ends) || (child = fork()) < 0)
 		exit(2);
 	if (!child) {
-		f = measure(dc, npes, traffic);
+		f = measure(dc, npes, traffic, 0);
 		_exit(write(ends[1], &f, sizeof(f)) == (ssize_t)sizeof(f) ? 0 : 2);
 	}
 	close(ends[1]);
@@ -315,6 +324,16 @@ static bool show(const struct figures *f, const struct figures *first, const str
 	return good;
 }
 
+static bool is_dc(const char *world)
+{
+	return !strncmp(world, "dc:", 3);
+}
+
+static uint32_t pes_of(const char *world)
+{
+	return (uint32_t)strtoul(world + 3, NULL, 10);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const usual[] = { "rc:64", "rc:512", "dc:4096", NULL };
@@ -326,6 +345,10 @@ int main(int argc, char **argv)
 	struct figures first[2] = { 0 }, before[2];
 	bool good = true;
 
+	if (argc == 4 && !strcmp(argv[1], "--count")) {
+		measure(is_dc(argv[3]), pes_of(argv[3]), true, (uint32_t)strtoul(argv[2], NULL, 10));
+		return 0;
+	}
 	if (argc > given)
 		which = (const char *const *)argv + given;
 	for (int dc = 0; traffic && dc < 2; dc++) {
@@ -334,8 +357,8 @@ int main(int argc, char **argv)
 		good &= show(&first[dc], &first[dc], &before[dc], true);
 	}
 	for (; *which; which++) {
-		const bool dc = !strncmp(*which, "dc:", 3);
-		const struct figures f = measure_apart(dc, (uint32_t)strtoul(*which + 3, NULL, 10), traffic);
+		const bool dc = is_dc(*which);
+		const struct figures f = measure_apart(dc, pes_of(*which), traffic);
 
 		if (!first[dc].npes)
 			first[dc] = before[dc] = f;

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "drivers/backend/nvme_world.h"
 #include "drivers/nvme/host.h"
 #include "models/nvme/nvme.h"
 #include "tests/bench/limit.h"
@@ -63,11 +64,11 @@ static void rig_open(struct rig *r, enum bf_ordering ordering, uint32_t threads,
 {
 	struct bf_nvme_profile profile = bf_nvme_970pro;
 	const struct bf_nvme_ns_opts ns = { .bytes = (uint64_t)threads * commands * BLOCK, .lba = BF_NVME_LBA_4096 };
+	const struct bf_nvme_world_opts nvme = { .profile = &profile, .ns = &ns };
 	const struct bf_world_opts opts = { .seed = 1,
 					    .ordering = ordering,
 					    .devices = BF_DEVICE_NVME,
-					    .nvme = &profile,
-					    .nvme_ns = &ns,
+					    .device_opts[BF_DEVICE_AT_NVME] = &nvme,
 					    .npes = 1,
 					    .limit_ps = BF_NEVER,
 					    .system_scope = true };

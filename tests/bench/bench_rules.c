@@ -16,6 +16,7 @@
 #include "drivers/platform/platform_sim.h"
 
 #include "drivers/backend/backend.h"
+#include "drivers/backend/nvme_world.h"
 #include "drivers/backend/cluster.h"
 #include "drivers/ibgda/device.h"
 #include "drivers/ibgda/host.h"
@@ -134,12 +135,12 @@ static struct figure run_reads(uint32_t commands, struct bf_sink *sink, uint32_t
 {
 	const struct bf_backend *be = bf_backend_find("sim");
 	const struct bf_nvme_ns_opts ns = { .bytes = 64ull << 20, .lba = BF_NVME_LBA_512 };
+	const struct bf_nvme_world_opts nvme = { .profile = &bf_nvme_970pro, .ns = &ns };
 	const struct bf_world_opts wo = { .seed = 1,
 					  .npes = 1,
 					  .ordering = BF_ORDER_GPU,
 					  .devices = BF_DEVICE_NVME,
-					  .nvme = &bf_nvme_970pro,
-					  .nvme_ns = &ns,
+					  .device_opts[BF_DEVICE_AT_NVME] = &nvme,
 					  .system_scope = true,
 					  .record_mask = classes,
 					  .sink = sink };

@@ -44,13 +44,15 @@ once() {
 
 on_backend() {
 	local workload=$1 column=$2
+	# shellcheck disable=SC2046 # options are words
+	set -- "$workload" $(sizes "$workload")
 	case $workload:$column in
-	mbarrier-*:sim) once "$BELFRY" run "$workload" ;;
+	mbarrier-*:sim) once "$BELFRY" run "$@" ;;
 	mbarrier-*) verdict=- said="a GPU's own unit, which is simulated only" ;;
-	*:sim | *:live) once "$BELFRY" run "$workload" --backend "$column" ;;
-	*:rxe) once "$BELFRY" exec --doorbells poll -- "$BELFRY" run "$workload" --backend rxe ;;
-	*:mlx5-poll) once "$BELFRY" exec --doorbells poll -- "$BELFRY" run "$workload" --backend mlx5 ;;
-	*:mlx5-trap) once "$BELFRY" exec --doorbells trap -- "$BELFRY" run "$workload" --backend mlx5 ;;
+	*:sim | *:live) once "$BELFRY" run "$@" --backend "$column" ;;
+	*:rxe) once "$BELFRY" exec --doorbells poll -- "$BELFRY" run "$@" --backend rxe ;;
+	*:mlx5-poll) once "$BELFRY" exec --doorbells poll -- "$BELFRY" run "$@" --backend mlx5 ;;
+	*:mlx5-trap) once "$BELFRY" exec --doorbells trap -- "$BELFRY" run "$@" --backend mlx5 ;;
 	esac
 }
 

@@ -100,12 +100,13 @@ service() {
 
 rping_port=$(service $tcp 7174)
 pair "rping" "$rping_port" "rping -s -a 127.0.0.1 -C 200 -V" "rping -c -a 127.0.0.1 -C 200 -V"
-pair "rping, any address" "$rping_port" "rping -s -C 20" "rping -c -a 198.51.100.1 -C 20"
+pair "rping, any address" "$rping_port" "rping -s -C 20" "rping -c -a 127.0.0.2 -C 20"
 pair "rping, IPv6" "$rping_port" "rping -s -a ::1 -C 20" "rping -c -a ::1 -C 20"
 pair "ucmatose" "$(service $tcp 7471)" "ucmatose -c 8" "ucmatose -c 8 -s 127.0.0.1"
 pair "udaddy" "$(service $udp 7174)" "udaddy" "udaddy -s 127.0.0.1"
 pair "rdma_server, rdma_client" "$(service $tcp 7471)" "rdma_server" "rdma_client -s 127.0.0.1"
 pair "rdma_xserver, rdma_xclient" "$(service $tcp 7471)" "rdma_xserver" "rdma_xclient -s 127.0.0.1"
+pair "rdma_xserver, rdma_xclient, XRC" "$(printf '13f%04x' 7471)" "rdma_xserver -c x" "rdma_xclient -c x -s 127.0.0.1"
 pair "rstream" "$(service $tcp 7471)" "rstream -S 4096 -C 200 -I 10 -T v" "rstream -S 4096 -C 200 -I 10 -T v -s 127.0.0.1"
 pair "riostream" "$(service $tcp 7471)" "riostream -S 4096 -C 200 -I 10 -T v" "riostream -S 4096 -C 200 -I 10 -T v -s 127.0.0.1"
 for how in write_bw read_bw send_bw send_lat atomic_bw; do
@@ -117,6 +118,10 @@ pair "fi_pingpong, messages" tcp:47592 "fi_pingpong -p verbs -e msg -c" "fi_ping
 pair "fi_pingpong, datagrams" tcp:47592 "fi_pingpong -p verbs -e dgram -c" "fi_pingpong -p verbs -e dgram -c 127.0.0.1"
 options="--doorbells poll"
 pair "rping, poll" "$rping_port" "rping -s -C 50" "rping -c -a 127.0.0.1 -C 50"
+options="--link ib"
+pair "rping, InfiniBand" "$rping_port" "rping -s -C 20 -V" "rping -c -a 127.0.0.1 -C 20 -V"
+pair "udaddy, InfiniBand" "$(service $udp 7174)" "udaddy" "udaddy -s 127.0.0.1"
+to_many "mckey, InfiniBand" "--link ib" "--link ib" "--link ib"
 options= server_options="--udp 127.0.0.2" client_options="--udp 127.0.0.3"
 pair "rping by UDP" "$rping_port" "rping -s -C 50 -V" "rping -c -a 127.0.0.2 -C 50 -V"
 pair "udaddy by UDP" "$(service $udp 7174)" "udaddy" "udaddy -s 127.0.0.2"

@@ -104,7 +104,7 @@ mpi() {
 	shift 4
 	wanted "$name" || return 0
 	rm -f server
-	set -- "$@" mpirun -n $ranks --oversubscribe --mca pml ucx --mca osc ucx --mca btl ^openib,uct
+	set -- "$@" mpirun -n $ranks --oversubscribe $layer
 	[ "$(id -u)" -ne 0 ] || set -- "$@" --allow-run-as-root
 	UCX_TLS=$transports timeout 120 "$@" $inner ./exec_mpi 2 >out 2>&1 || code=$?
 	grep -qxF "$ranks ranks: 0 bytes are wrong" out || code=1
@@ -113,12 +113,15 @@ mpi() {
 if command -v mpirun >/dev/null && command -v mpicc >/dev/null && mpirun --version | grep -q 'Open MPI'; then
 	mpicc -std=c17 -O2 -o exec_mpi "$source_dir/tests/long/exec_mpi.c" || failed=$((failed + 1))
 	each="$BELFRY exec --net $net --"
+	layer="--mca pml ucx --mca osc ucx --mca btl ^openib,uct"
 	for transport in rc_v rc_x dc_x ud_v ud_x; do
 		mpi "mpirun $transport" $transport,self 2 "$each"
 	done
 	mpi "mpirun rc_x, 3 ranks" rc_x,self 3 "$each"
 	mpi "mpirun rc_x, losses" rc_x,self 2 "$BELFRY exec --net $net --seed 5 --faults @losses --"
 	mpi "mpirun under belfry exec" rc_x,self 2 "" "$BELFRY" exec --net $net --doorbells poll --
+	layer="--mca pml ob1 --mca osc ^rdma,ucx --mca btl openib,self --mca btl_openib_allow_ib 1 --mca btl_openib_bandwidth 100000"
+	mpi "mpirun openib, InfiniBand" "" 2 "$BELFRY exec --net $net --link ib --"
 else
 	skip "Open MPI: no mpirun of Open MPI, or no mpicc"
 fi

@@ -37,7 +37,7 @@ variant() {
 	truncate -s $((sectors * 512)) "$media"
 	# shellcheck disable=SC2086 # options are words
 	start_server $options
-	guest "$part" --vfio-user "$socket" --add "$steps" "$@" -- sh /bin/nvme_steps.sh short
+	guest "$part" --vfio-user "$socket" --add "$steps" "$@" -- sh /bin/nvme_steps.sh short ${rings-}
 	check "$part" server-ends-clean stop_server
 }
 
@@ -84,7 +84,7 @@ truncate -s $((sectors * 512)) "$media"
 every_step
 behind_iommu
 own_hands
-variant serve-4096-byte-blocks-mapped-doorbells "--lba 4096 --namespaces 2 --cmb 1M --doorbells mmap"
+rings=rings variant serve-4096-byte-blocks-mapped-doorbells "--lba 4096 --namespaces 2 --cmb 1M --doorbells mmap"
 variant serve-by-messages "" --private-memory
 server_killed
 verdict

@@ -1,7 +1,8 @@
 /*
- * The entries that NVSHMEM's device functions post, compared byte by byte with those of drivers/ibgda for the same calls
- * on the same state: keys, addresses, queue, counters. Each step lets NVSHMEM post into its ring and then drivers/ibgda,
- * with NVSHMEM's state as it was before, into a copy of the ring; nobody rings for the copy. ../exec_nvshmem_gpu.sh runs it.
+ * The entries that NVSHMEM's device functions post, compared byte by byte with those of drivers/ibgda for the same
+ * calls on the same state: keys, addresses, queue, counters. Each step lets NVSHMEM post into its ring and then
+ * drivers/ibgda, with NVSHMEM's state as it was before, into a copy of the ring; nobody rings for the copy.
+ * ../exec_nvshmem_gpu.sh runs it.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -16,319 +17,15 @@
 
 #include "drivers/ibgda/device.h"
 
+#include "tests/drivers/nvshmem_calls.h"
+
+#include "tests/long/cuda/nvshmem_calls.cuh"
 #include "tests/long/cuda/nvshmem_start.h"
-
-
-
-enum call {
-	PUT,
-	PUT_WARP,
-	PUT_LANES,
-	PUT_SIGNAL_SET,
-	PUT_SIGNAL_ADD_WARP,
-	P4,
-	P8_LANES,
-	GET_NBI,
-	GET,
-	GET_WARP,
-	G4,
-	ADD4,
-	ADD8,
-	INC8,
-	SET4,
-	SET8,
-	AND4,
-	OR8,
-	XOR4,
-	FETCH_ADD4,
-	FETCH_ADD8,
-	FETCH_INC8,
-	FETCH8,
-	SWAP4,
-	SWAP8,
-	FETCH_AND8,
-	FETCH_OR4,
-	FETCH_XOR8,
-	CAS4,
-	CAS8,
-	SIGNAL_SET,
-	SIGNAL_ADD,
-	ADD8_LANES,
-	FETCH_ADD8_LANES,
-	QUIET_AFTER_GET,
-	CALLS
-};
-
-static const char *const names[CALLS] = {
-	"putmem_nbi of 64", "putmem_nbi_warp of 4096", "putmem_nbi by 32 lanes", "putmem_signal_nbi, set",
-	"putmem_signal_nbi_warp, add", "int_p", "uint64_p by 32 lanes", "getmem_nbi", "getmem", "getmem_warp", "int_g",
-	"int_atomic_add", "uint64_atomic_add", "uint64_atomic_inc", "int_atomic_set", "uint64_atomic_set",
-	"uint_atomic_and", "uint64_atomic_or", "uint_atomic_xor", "int_atomic_fetch_add", "uint64_atomic_fetch_add",
-	"uint64_atomic_fetch_inc", "uint64_atomic_fetch", "int_atomic_swap", "uint64_atomic_swap",
-	"uint64_atomic_fetch_and", "uint_atomic_fetch_or", "uint64_atomic_fetch_xor", "int_atomic_compare_swap",
-	"uint64_atomic_compare_swap", "signal_op, set", "signal_op, add", "uint64_atomic_add by 32 lanes",
-	"uint64_atomic_fetch_add by 32 lanes", "getmem_nbi and quiet",
-};
 
 #define RING (128u << 10) /* bytes kept of a ring, at most; NVSHMEM_QP_DEPTH says how many there are */
 
-/* What both sides work with. */
-struct work {
-	char *dst, *src; /* symmetric, 8 KiB each */
-	uint64_t *words; /* symmetric, 64 */
-	char *copy[2];   /* rings like NVSHMEM's: of the queue to the peer, and of the DC initiator */
-	int pe;
-};
-
-
-__device__ static bool by_lanes(int call)
-{
-	return call == PUT_LANES || call == P8_LANES || call == ADD8_LANES || call == FETCH_ADD8_LANES;
-}
-
-__device__ static bool by_warp(int call)
-{
-	return by_lanes(call) || call == PUT_WARP || call == PUT_SIGNAL_ADD_WARP || call == GET_WARP;
-}
-
-__device__ static void theirs(const work &w, int call)
-{
-	const int lane = threadIdx.x % 32, pe = w.pe;
-	char *dst = w.dst, *src = w.src;
-	uint64_t *u64 = w.words;
-	unsigned *u32 = (unsigned *)(w.words + 8);
-	int *i32 = (int *)(w.words + 8);
-
-	switch (call) {
-	case PUT:
-		return nvshmem_putmem_nbi(dst, src, 64, pe);
-	case PUT_WARP:
-		return nvshmemx_putmem_nbi_warp(dst, src, 4096, pe);
-	case PUT_LANES:
-		return nvshmem_putmem_nbi(dst + 64 * lane, src + 128 * lane, 8 + lane, pe);
-	case PUT_SIGNAL_SET:
-		return nvshmem_putmem_signal_nbi(dst, src, 256, u64, 77, NVSHMEM_SIGNAL_SET, pe);
-	case PUT_SIGNAL_ADD_WARP:
-		return nvshmemx_putmem_signal_nbi_warp(dst, src, 1024, u64, 5, NVSHMEM_SIGNAL_ADD, pe);
-	case P4:
-		return nvshmem_int_p((int *)dst, 0x12345678, pe);
-	case P8_LANES:
-		return nvshmem_uint64_p((uint64_t *)dst + 3 * lane, 0x1122334455667788ull * (lane + 1), pe);
-	case GET_NBI:
-		return nvshmem_getmem_nbi(dst, src, 128, pe);
-	case GET:
-		return nvshmem_getmem(dst, src, 256, pe);
-	case GET_WARP:
-		return nvshmemx_getmem_warp(dst, src, 512, pe);
-	case G4:
-		(void)nvshmem_int_g((int *)src, pe);
-		return;
-	case ADD4:
-		return nvshmem_int_atomic_add(i32, 5, pe);
-	case ADD8:
-		return nvshmem_uint64_atomic_add(u64, 0x100000005ull, pe);
-	case INC8:
-		return nvshmem_uint64_atomic_inc(u64, pe);
-	case SET4:
-		return nvshmem_int_atomic_set(i32, 0x1234567, pe);
-	case SET8:
-		return nvshmem_uint64_atomic_set(u64, 0x123456789abcdefull, pe);
-	case AND4:
-		return nvshmem_uint_atomic_and(u32, 0xff00ffu, pe);
-	case OR8:
-		return nvshmem_uint64_atomic_or(u64, 0x10000000001ull, pe);
-	case XOR4:
-		return nvshmem_uint_atomic_xor(u32, 0x1001u, pe);
-	case FETCH_ADD4:
-		(void)nvshmem_int_atomic_fetch_add(i32, 5, pe);
-		return;
-	case FETCH_ADD8:
-		(void)nvshmem_uint64_atomic_fetch_add(u64, 0x500000001ull, pe);
-		return;
-	case FETCH_INC8:
-		(void)nvshmem_uint64_atomic_fetch_inc(u64, pe);
-		return;
-	case FETCH8:
-		(void)nvshmem_uint64_atomic_fetch(u64, pe);
-		return;
-	case SWAP4:
-		(void)nvshmem_int_atomic_swap(i32, 0x7654321, pe);
-		return;
-	case SWAP8:
-		(void)nvshmem_uint64_atomic_swap(u64, 0x76543210fedcba98ull, pe);
-		return;
-	case FETCH_AND8:
-		(void)nvshmem_uint64_atomic_fetch_and(u64, 0xffff00000000ffffull, pe);
-		return;
-	case FETCH_OR4:
-		(void)nvshmem_uint_atomic_fetch_or(u32, 0x110u, pe);
-		return;
-	case FETCH_XOR8:
-		(void)nvshmem_uint64_atomic_fetch_xor(u64, 0x1010101010101010ull, pe);
-		return;
-	case CAS4:
-		(void)nvshmem_int_atomic_compare_swap(i32, 3, 4, pe);
-		return;
-	case CAS8:
-		(void)nvshmem_uint64_atomic_compare_swap(u64, 0x300000003ull, 0x400000004ull, pe);
-		return;
-	case SIGNAL_SET:
-		return nvshmemx_signal_op(u64, 9, NVSHMEM_SIGNAL_SET, pe);
-	case SIGNAL_ADD:
-		return nvshmemx_signal_op(u64, 9, NVSHMEM_SIGNAL_ADD, pe);
-	case ADD8_LANES:
-		return nvshmem_uint64_atomic_add(u64 + lane, lane, pe);
-	case FETCH_ADD8_LANES:
-		(void)nvshmem_uint64_atomic_fetch_add(u64 + lane, lane, pe);
-		return;
-	case QUIET_AFTER_GET:
-		nvshmem_getmem_nbi(dst, src, 32, pe);
-		return nvshmem_quiet();
-	default:
-		return;
-	}
-}
-
-__device__ static void ours(struct bf_thread *t, const struct bf_ibgda_state *s, const work &w, int call)
-{
-	const uint32_t lane = threadIdx.x % 32, pe = (uint32_t)w.pe, qp = BF_IBGDA_QP_DEFAULT;
-	const uint32_t mask = by_lanes(call) ? BF_FULL_WARP : 1;
-	char *dst = w.dst, *src = w.src;
-	struct bf_ibgda_signal signal = { w.words, 0, BF_IBGDA_AMO_SET };
-	struct bf_ibgda_amo a = { BF_IBGDA_AMO_ADD, 8, w.words, 0, 0 };
-	uint64_t old;
-
-#define AMO(fetch, what, size, value, expected)                                                                        \
-	do {                                                                                                           \
-		a.op = what;                                                                                           \
-		a.bytes = size;                                                                                        \
-		a.addr = size == 8 ? w.words : w.words + 8;                                                            \
-		a.operand = value;                                                                                     \
-		a.compare = expected;                                                                                  \
-		if (by_lanes(call))                                                                                    \
-			a.addr = w.words + lane;                                                                       \
-		if (fetch)                                                                                             \
-			bf_ibgda_pe_amo_fetch(t, mask, s, pe, qp, &a, &old);                                           \
-		else                                                                                                   \
-			bf_ibgda_pe_amo_nonfetch(t, mask, s, pe, qp, &a);                                              \
-	} while (0)
-
-	switch (call) {
-	case PUT:
-		bf_ibgda_pe_put_nbi(t, mask, s, pe, qp, dst, src, 64);
-		break;
-	case PUT_WARP:
-		bf_ibgda_pe_put_nbi_warp(t, s, pe, qp, dst, src, 4096);
-		break;
-	case PUT_LANES:
-		bf_ibgda_pe_put_nbi(t, mask, s, pe, qp, dst + 64 * lane, src + 128 * lane, 8 + lane);
-		break;
-	case PUT_SIGNAL_SET:
-		signal.value = 77;
-		bf_ibgda_pe_put_signal(t, mask, s, pe, qp, dst, src, 256, &signal);
-		break;
-	case PUT_SIGNAL_ADD_WARP:
-		signal.value = 5;
-		signal.op = BF_IBGDA_AMO_ADD;
-		bf_ibgda_pe_put_signal_warp(t, s, pe, qp, dst, src, 1024, &signal);
-		break;
-	case P4:
-		bf_ibgda_pe_p(t, mask, s, pe, qp, dst, 0x12345678, 4);
-		break;
-	case P8_LANES:
-		bf_ibgda_pe_p(t, mask, s, pe, qp, (uint64_t *)dst + 3 * lane, 0x1122334455667788ull * (lane + 1), 8);
-		break;
-	case GET_NBI:
-		bf_ibgda_pe_get(t, mask, s, pe, qp, dst, src, 128, 0);
-		break;
-	case GET:
-		bf_ibgda_pe_get(t, mask, s, pe, qp, dst, src, 256, 1);
-		break;
-	case GET_WARP:
-		bf_ibgda_pe_get_warp(t, s, pe, qp, dst, src, 512, 1);
-		break;
-	case G4:
-		bf_ibgda_pe_g(t, mask, s, pe, qp, src, 4, &old);
-		break;
-	case ADD4:
-		AMO(0, BF_IBGDA_AMO_ADD, 4, 5, 0);
-		break;
-	case ADD8:
-		AMO(0, BF_IBGDA_AMO_ADD, 8, 0x100000005ull, 0);
-		break;
-	case INC8:
-		AMO(0, BF_IBGDA_AMO_INC, 8, 1, 0);
-		break;
-	case SET4:
-		AMO(0, BF_IBGDA_AMO_SET, 4, 0x1234567, 0);
-		break;
-	case SET8:
-		AMO(0, BF_IBGDA_AMO_SET, 8, 0x123456789abcdefull, 0);
-		break;
-	case AND4:
-		AMO(0, BF_IBGDA_AMO_AND, 4, 0xff00ffu, 0);
-		break;
-	case OR8:
-		AMO(0, BF_IBGDA_AMO_OR, 8, 0x10000000001ull, 0);
-		break;
-	case XOR4:
-		AMO(0, BF_IBGDA_AMO_XOR, 4, 0x1001u, 0);
-		break;
-	case FETCH_ADD4:
-		AMO(1, BF_IBGDA_AMO_ADD, 4, 5, 0);
-		break;
-	case FETCH_ADD8:
-		AMO(1, BF_IBGDA_AMO_ADD, 8, 0x500000001ull, 0);
-		break;
-	case FETCH_INC8:
-		AMO(1, BF_IBGDA_AMO_INC, 8, 1, 0);
-		break;
-	case FETCH8:
-		AMO(1, BF_IBGDA_AMO_OR, 8, 0, 0); /* what NVSHMEM makes of a fetch of 8 bytes */
-		break;
-	case SWAP4:
-		AMO(1, BF_IBGDA_AMO_SWAP, 4, 0x7654321, 0);
-		break;
-	case SWAP8:
-		AMO(1, BF_IBGDA_AMO_SWAP, 8, 0x76543210fedcba98ull, 0);
-		break;
-	case FETCH_AND8:
-		AMO(1, BF_IBGDA_AMO_AND, 8, 0xffff00000000ffffull, 0);
-		break;
-	case FETCH_OR4:
-		AMO(1, BF_IBGDA_AMO_OR, 4, 0x110u, 0);
-		break;
-	case FETCH_XOR8:
-		AMO(1, BF_IBGDA_AMO_XOR, 8, 0x1010101010101010ull, 0);
-		break;
-	case CAS4:
-		AMO(1, BF_IBGDA_AMO_CAS, 4, 4, 3);
-		break;
-	case CAS8:
-		AMO(1, BF_IBGDA_AMO_CAS, 8, 0x400000004ull, 0x300000003ull);
-		break;
-	case SIGNAL_SET:
-		AMO(0, BF_IBGDA_AMO_SET, 8, 9, 0);
-		break;
-	case SIGNAL_ADD:
-		AMO(0, BF_IBGDA_AMO_ADD, 8, 9, 0);
-		break;
-	case ADD8_LANES:
-		AMO(0, BF_IBGDA_AMO_ADD, 8, lane, 0);
-		break;
-	case FETCH_ADD8_LANES:
-		AMO(1, BF_IBGDA_AMO_ADD, 8, lane, 0);
-		break;
-	case QUIET_AFTER_GET:
-		bf_ibgda_pe_get(t, mask, s, pe, qp, dst, src, 32, 0);
-		bf_ibgda_pe_quiet(t, mask, s);
-		break;
-	}
-#undef AMO
-}
-
 /* One call by NVSHMEM; what its queues were before and are after: the one to the peer, and the DC initiator. */
-__global__ void post(work w, int call, nvshmemi_ibgda_device_qp_management_t *before,
+__global__ void post(nvshmem_work w, int call, nvshmemi_ibgda_device_qp_management_t *before,
 		     nvshmemi_ibgda_device_qp_management_t *after)
 {
 	const nvshmemi_ibgda_device_qp_t *q = &nvshmemi_ibgda_device_state_d.globalmem.rcs[w.pe];
@@ -340,8 +37,8 @@ __global__ void post(work w, int call, nvshmemi_ibgda_device_qp_management_t *be
 		before[1] = dci->mvars;
 	}
 	__syncwarp();
-	if (by_warp(call) || !threadIdx.x)
-		theirs(w, call);
+	if (nvshmem_by_warp(call) || !threadIdx.x)
+		nvshmem_theirs(w, call);
 	__syncwarp();
 	if (!threadIdx.x) {
 		after[0] = q->mvars;
@@ -399,7 +96,8 @@ __device__ static void take_over_queue(struct bf_ibgda_qp *qp, struct bf_ibgda_c
 	cq->qpn = q->qpn;
 }
 
-__device__ static void take_over(twin *m, const work &w, const nvshmemi_ibgda_device_qp_management_t *before)
+__device__ static void take_over(twin *m, const nvshmem_work &w, char *copies,
+				 const nvshmemi_ibgda_device_qp_management_t *before)
 {
 	const nvshmemi_ibgda_device_state_t *n = &nvshmemi_ibgda_device_state_d;
 	struct bf_ibgda_state *s = &m->state;
@@ -434,21 +132,22 @@ __device__ static void take_over(twin *m, const work &w, const nvshmemi_ibgda_de
 	s->globalmem.dcis = &m->dci;
 	s->globalmem.cqs = &m->cq;
 	s->globalmem.qp_group_switches = m->switches;
-	take_over_queue(&m->rcs[w.pe], &m->cq, m, &n->globalmem.rcs[w.pe], &before[0], w.copy[0]);
-	take_over_queue(&m->dci, &m->dci_cq, m, &n->globalmem.dcis[0], &before[1], w.copy[1]);
+	take_over_queue(&m->rcs[w.pe], &m->cq, m, &n->globalmem.rcs[w.pe], &before[0], copies);
+	take_over_queue(&m->dci, &m->dci_cq, m, &n->globalmem.dcis[0], &before[1], copies + RING);
 	m->rcs[w.pe].peer = (uint16_t)w.pe;
 }
 
 /* The same call by drivers/ibgda; then what is in NVSHMEM's ring comes to the host as well. */
-__global__ void repeat(work w, int call, twin *m, const nvshmemi_ibgda_device_qp_management_t *before, char *rings)
+__global__ void repeat(nvshmem_work w, int call, twin *m, const nvshmemi_ibgda_device_qp_management_t *before,
+		       char *copies, char *rings)
 {
 	struct bf_thread t;
 
 	if (!threadIdx.x)
-		take_over(m, w, before);
+		take_over(m, w, copies, before);
 	__syncwarp();
-	if (by_warp(call) || !threadIdx.x)
-		ours(&t, &m->state, w, call);
+	if (nvshmem_by_warp(call) || !threadIdx.x)
+		nvshmem_ours(&t, &m->state, &w, call);
 	__syncwarp();
 	for (unsigned queue = 0; queue < 2; queue++) {
 		const nvshmemi_ibgda_device_qp_t *q = queue ? &nvshmemi_ibgda_device_state_d.globalmem.dcis[0]
@@ -500,7 +199,7 @@ int main(int argc, char **argv)
 	unsigned char *rings, *copies;
 	int wrong = 0, blocks = 0;
 	twin *m;
-	work w;
+	nvshmem_work w;
 
 	start(argc > 1 ? argv[1] : "id");
 	w.dst = (char *)nvshmem_malloc(8192);
@@ -510,14 +209,12 @@ int main(int argc, char **argv)
 	need(!cudaMallocManaged(&mv, 4 * sizeof(*mv)) && !cudaMallocManaged(&m, sizeof(*m)) &&
 		 !cudaMallocManaged(&rings, 2 * RING) && !cudaMallocManaged(&copies, 2 * RING),
 	     "managed memory");
-	w.copy[0] = (char *)copies;
-	w.copy[1] = (char *)copies + RING;
 	w.pe = (rank + 1) % ranks;
 	nvshmem_barrier_all();
-	for (int i = 0; i < 2 * CALLS && !rank; i++) {
+	for (int i = 0; i < 2 * NVSHMEM_LIVE_CALLS && !rank; i++) {
 		/* Then all of it again, as it is where completed reads are in order with loads: without DUMPs. */
-		const char skip = i >= CALLS;
-		const int call = i % CALLS, before = blocks;
+		const char skip = i >= NVSHMEM_LIVE_CALLS;
+		const int call = i % NVSHMEM_LIVE_CALLS, before = blocks;
 		bool differ;
 
 		need(!cudaMemcpyToSymbol(nvshmemi_ibgda_device_state_d, &skip, 1,
@@ -525,19 +222,21 @@ int main(int argc, char **argv)
 		     "may_skip_cst");
 		memset(copies, 0, 2 * RING);
 		post<<<1, 32>>>(w, call, mv, mv + 2);
-		repeat<<<1, 32>>>(w, call, m, mv, (char *)rings);
-		need(!cudaDeviceSynchronize(), names[call]);
+		repeat<<<1, 32>>>(w, call, m, mv, (char *)copies, (char *)rings);
+		need(!cudaDeviceSynchronize(), nvshmem_names[call]);
 		need(m->rcs[w.pe].tx_wq.nwqes * 64u <= RING && m->dci.tx_wq.nwqes * 64u <= RING, "depth of the rings");
-		differ = compare(names[call], "RC", &mv[0], &mv[2], &m->rcs[w.pe], rings, copies, &blocks);
-		differ |= compare(names[call], "DCI", &mv[1], &mv[3], &m->dci, rings + RING, copies + RING, &blocks);
+		differ = compare(nvshmem_names[call], "RC", &mv[0], &mv[2], &m->rcs[w.pe], rings, copies, &blocks);
+		differ |=
+		    compare(nvshmem_names[call], "DCI", &mv[1], &mv[3], &m->dci, rings + RING, copies + RING, &blocks);
 		wrong += differ;
 		if (!differ)
-			printf("%-36s %s %2d blocks, the same\n", names[call], skip ? "without DUMPs" : "             ",
-			       blocks - before);
+			printf("%-36s %s %2d blocks, the same\n", nvshmem_names[call],
+			       skip ? "without DUMPs" : "             ", blocks - before);
 	}
 	nvshmem_barrier_all();
 	if (!rank)
-		printf("%d of %d calls post the same bytes, %d blocks\n", 2 * CALLS - wrong, 2 * CALLS, blocks);
+		printf("%d of %d calls post the same bytes, %d blocks\n", 2 * NVSHMEM_LIVE_CALLS - wrong,
+		       2 * NVSHMEM_LIVE_CALLS, blocks);
 	nvshmem_finalize();
 	return wrong ? 1 : 0;
 }

@@ -50,6 +50,11 @@ guest() {
 	[ "$(cat "$work/$part.code")" -le 1 ] || tail -n 20 "$work/$part.err"
 }
 
+# sizes WORKLOAD: options for one that measures many sizes: fewer of them.
+sizes() {
+	case $1 in shmem-*-latency | shmem-*-bw) echo --max-size 1024 ;; esac
+}
+
 # rxe_additions: in `additions`, what a guest needs to run programs on soft-RoCE and on the model: this build's, and the
 # host's libibverbs, which takes providers of its own version only. False: something is not here, and is said.
 rxe_additions() {

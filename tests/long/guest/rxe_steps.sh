@@ -70,7 +70,7 @@ perftest() {
 	tool ib_send_bw -m 1024 -n 300 -s 10000
 	tool ib_atomic_bw -n 500 -o 16
 	tool ib_atomic_bw -A CMP_AND_SWAP -n 500 -o 16
-	tool ib_write_bw -m 1024 -n 300 -s 65536 -b
+	tool ib_write_bw -m 1024 -n 60 -s 65536 -b
 	tool ib_send_lat -c UD -n 200 -s 1000
 	tool ib_send_bw -c UD -n 300 -s 1000
 	tool ib_send_lat -c UC -n 200 -s 5000
@@ -162,7 +162,11 @@ work() {
 
 works() {
 	for name in "$@"; do
-		check "rxe $name" work "$name" "$name"
+		# What measures many sizes does with fewer; lab.sh has the same.
+		case $name in
+		shmem-*-latency | shmem-*-bw) check "rxe $name" work "$name" "$name" --max-size 1024 ;;
+		*) check "rxe $name" work "$name" "$name" ;;
+		esac
 	done
 	check "rxe many messages" work many ibgda-mixed --messages 200 --blocks 2 --warps 2
 	check "rxe messages of many packets" work long ibgda-put --size 20000 --messages 8
