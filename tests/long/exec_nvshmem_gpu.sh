@@ -97,7 +97,7 @@ for n in 2 4 8 16; do
 	echo "$(($(date +%s) - begin)) s in all"
 	grep '^round' "$work/out"
 done
-# Under late stores its data are right, too, and no rule of order finds anything; what it has of findings is in docs/exec.md.
+# Under late stores its data are right, too, and no rule of order finds anything; docs/exec-gpu.md lists what rules find.
 ranks 2 --ordering adversarial --lint -- deepep 1 4 1 2 4
 if [ "$(grep -c 'good$' "$work/out")" = 2 ] && ! grep -q 'ORDER-' "$work/out"; then
 	echo 'ok deepep: --ordering adversarial --lint'

@@ -81,7 +81,7 @@ for source in "$sources"/device/pt-to-pt/*.cu "$sources"/device/coll/*.cu "$sour
 	name=$(basename "${source%.*}")
 	[ "$wanted" = '  ' ] || [[ $wanted = *" $name "* ]] || continue
 	case $source in
-	*redmaxloc*) continue ;; # docs/exec.md says why
+	*redmaxloc*) continue ;; # docs/exec-gpu.md says why
 	*bcast* | host/coll/red*) reductions || {
 		echo "SKIPPED $name: NVSHMEM was built without-reductions"
 		continue
