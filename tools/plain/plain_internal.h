@@ -1,4 +1,5 @@
-/* What plain.c has for cuda.c: accesses of a simulated thread that are called by name. Not installed. */
+/* What plain.c has for plain_atomic.c and cuda.c: accesses of a simulated thread that are called by name. Not
+ * installed. */
 #ifndef BELFRY_TOOLS_PLAIN_PLAIN_INTERNAL_H
 #define BELFRY_TOOLS_PLAIN_PLAIN_INTERNAL_H
 
@@ -9,6 +10,9 @@
 
 /* The access that was announced last is made. Before anything that gives way to other threads. */
 void belfry_plain_settle(void);
+
+/* Whether `p` is memory of the calling thread's machine; settles as well. */
+bool belfry_plain_reaches(const void *p, uint32_t len);
 
 /* False: `p` is not memory of the calling thread's machine, and nothing was done. `from`: where in the code. */
 bool belfry_plain_load(const void *p, void *to, uint32_t len, enum bf_sem sem, enum bf_scope scope, const void *from);

@@ -1,12 +1,15 @@
 /*
- * What the parts of a replay share. In the order of the work: replay_plan.c reads the capture into queues,
- * replay_world.c builds devices and memory for them, replay.c walks the capture, replay_compare.c judges.
+ * What the parts of a replay share. In the order of the work: mlx5_plan.c reads the capture into
+ * queues, mlx5_plan_memory.c into memory and keys, mlx5_world.c builds devices for them, mlx5.c walks the capture,
+ * mlx5_compare.c judges.
  */
 #ifndef BELFRY_TRACES_REPLAY_MLX5_INTERNAL_H
 #define BELFRY_TRACES_REPLAY_MLX5_INTERNAL_H
 
 #include "sim/mem.h"
 #include "traces/replay/mlx5.h"
+
+struct bf_mlx5_sge;
 
 /* A captured send entry. `at` is its first WQEBB, counted on past 2^16. */
 struct bf_replay_entry {
@@ -130,7 +133,8 @@ struct bf_replay {
 	struct bf_replay_result *result;
 };
 
-/* replay_plan.c */
+/* mlx5_plan.c */
+int bf_replay_no_memory(struct bf_replay *r); /* -ENOMEM, said */
 /* Counts on from `last` to the number whose low 16 bits are `low`: at most half the circle away. */
 uint64_t bf_replay_unwrap(uint64_t last, uint32_t low);
 int bf_replay_plan(struct bf_replay *r);
@@ -138,7 +142,6 @@ void bf_replay_plan_free(struct bf_replay *r);
 struct bf_replay_qp *bf_replay_find_qp(const struct bf_replay *r, uint32_t qpn);
 struct bf_replay_cq *bf_replay_find_cq(const struct bf_replay *r, uint32_t cqn);
 struct bf_replay_srq *bf_replay_find_srq(const struct bf_replay *r, uint32_t srqn);
-struct bf_replay_key *bf_replay_find_key(const struct bf_replay_keys *keys, uint32_t key);
 void bf_replay_read_cqe(const uint8_t *bytes, struct bf_replay_cqe *out);
 /* A completion of an entry in front of the capture's first one: nothing to compare. */
 bool bf_replay_is_earlier(const struct bf_replay *r, const struct bf_replay_cqe *c);
@@ -146,13 +149,20 @@ enum bf_replay_side bf_replay_cqe_side(const struct bf_replay_cqe *c);
 /* Whether a message of this opcode consumes a receive. */
 bool bf_replay_takes_receive(uint8_t opcode);
 
-/* replay_world.c */
+/* mlx5_plan_memory.c */
+struct bf_replay_key *bf_replay_find_key(const struct bf_replay_keys *keys, uint32_t key);
+/* Memory behind scatter/gather entries. What no key allows needs none: the device will not get that far. */
+int bf_replay_plan_sges(struct bf_replay *r, const struct bf_mlx5_sge *sge, uint32_t n);
+int bf_replay_plan_key(struct bf_replay *r, const struct bf_capture_event *ev);
+int bf_replay_plan_memory(struct bf_replay *r); /* once all entries are known */
+
+/* mlx5_world.c */
 int bf_replay_world_open(struct bf_replay *r);
 void bf_replay_world_close(struct bf_replay *r);
 /* A key takes the meaning that a later line of the capture gives it. */
 int bf_replay_change_key(struct bf_replay *r, const struct bf_capture_mkey *m);
 
-/* replay_compare.c */
+/* mlx5_compare.c */
 int bf_replay_compare(struct bf_replay *r);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * From a capture's lines to queues: which entries each queue pair posts, which receive entries it needs, which
- * completions each CQ must show, and what memory and keys all that reaches.
+ * completions each CQ must show. What memory and keys all that reaches is for mlx5_plan_memory.c.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,19 +11,9 @@
 #include "sim/grow.h"
 #include "traces/replay/mlx5_internal.h"
 
-static int no_memory(struct bf_replay *r)
+int bf_replay_no_memory(struct bf_replay *r)
 {
 	return bf_fail(r->err, -ENOMEM, "out of memory");
-}
-
-static int add_span(struct bf_replay_spans *s, uint64_t lo, uint64_t len)
-{
-	if (len == 0 || lo > UINT64_MAX - len - BF_PAGE)
-		return 0; /* what wraps around belongs to nobody: the device's checks will say so */
-	if (BF_GROW(s->span, s->cap, s->count + 1))
-		return -ENOMEM;
-	s->span[s->count++] = (struct bf_replay_span){ .lo = lo, .hi = lo + len };
-	return 0;
 }
 
 struct bf_replay_qp *bf_replay_find_qp(const struct bf_replay *r, uint32_t qpn)
@@ -49,15 +39,6 @@ struct bf_replay_srq *bf_replay_find_srq(const struct bf_replay *r, uint32_t srq
 	for (size_t i = 0; i < r->nsrqs; i++) {
 		if (r->srqs[i].cap->srqn == srqn)
 			return &r->srqs[i];
-	}
-	return NULL;
-}
-
-struct bf_replay_key *bf_replay_find_key(const struct bf_replay_keys *keys, uint32_t key)
-{
-	for (size_t i = 0; i < keys->count; i++) {
-		if (keys->key[i].key == key)
-			return &keys->key[i];
 	}
 	return NULL;
 }
@@ -141,7 +122,7 @@ static int plan_srqs(struct bf_replay *r)
 		n += r->capture->events[i].kind == BF_CAPTURE_SRQ;
 	r->srqs = calloc(n + 1, sizeof(*r->srqs));
 	if (!r->srqs)
-		return no_memory(r);
+		return bf_replay_no_memory(r);
 	for (size_t i = 0; i < r->capture->count && !rc; i++) {
 		if (r->capture->events[i].kind == BF_CAPTURE_SRQ)
 			rc = plan_srq(r, &r->capture->events[i]);
@@ -159,7 +140,7 @@ static int plan_queues(struct bf_replay *r)
 	r->qps = calloc(n + 1, sizeof(*r->qps));
 	r->cqs = calloc(2 * n + 1, sizeof(*r->cqs));
 	if (!r->qps || !r->cqs)
-		return no_memory(r);
+		return bf_replay_no_memory(r);
 	for (size_t i = 0; i < r->capture->count && !rc; i++) {
 		if (r->capture->events[i].kind == BF_CAPTURE_QP)
 			rc = plan_qp(r, &r->capture->events[i]);
@@ -175,32 +156,6 @@ static int plan_queues(struct bf_replay *r)
 			r->needs_peer = true;
 	}
 	return rc;
-}
-
-/* ---- the memory of entries ---- */
-
-static bool key_covers(const struct bf_replay_keys *keys, uint32_t key, uint64_t lo, uint64_t len)
-{
-	for (size_t i = 0; i < keys->count; i++) {
-		const struct bf_replay_key *k = &keys->key[i];
-
-		if (k->key == key && lo >= k->lo && lo <= k->hi && len <= k->hi - lo)
-			return true;
-	}
-	return false;
-}
-
-/* Memory behind scatter/gather entries. What no key allows needs none: the device will not get that far. */
-static int plan_sges(struct bf_replay *r, const struct bf_mlx5_sge *sge, uint32_t n)
-{
-	struct bf_replay_side_state *host = &r->host[0];
-
-	for (uint32_t i = 0; i < n; i++) {
-		if (key_covers(&host->keys, sge[i].lkey, sge[i].va, sge[i].len) &&
-		    add_span(&host->memory, sge[i].va, sge[i].len))
-			return no_memory(r);
-	}
-	return 0;
 }
 
 /* ---- entries and completions, in the capture's order ---- */
@@ -236,7 +191,7 @@ static int plan_entry(struct bf_replay *r, const struct bf_capture_event *ev)
 		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": the entry is larger than the ring of QP 0x%" PRIx32,
 			       ev->line, q->cap->qpn);
 	if (BF_GROW(q->entries, q->entries_cap, q->nentries + 1))
-		return no_memory(r);
+		return bf_replay_no_memory(r);
 	q->entries[q->nentries++] = e;
 	return 0;
 }
@@ -244,7 +199,7 @@ static int plan_entry(struct bf_replay *r, const struct bf_capture_event *ev)
 static int add_recv(struct bf_replay *r, struct bf_replay_qp *q, const struct bf_capture_event *ev)
 {
 	if (BF_GROW(q->recv, q->recv_cap, q->nrecv + 1))
-		return no_memory(r);
+		return bf_replay_no_memory(r);
 	q->recv[q->nrecv++] = ev;
 	return 0;
 }
@@ -399,7 +354,7 @@ static int plan_srq_entry(struct bf_replay *r, const struct bf_capture_event *ev
 			       srq->cap->srqn);
 	srq->entries++;
 	n = bf_mlx5_recv_decode(ev->bytes + next, ev->len - next, sge, BF_MLX5_MAX_SGE, &total);
-	return plan_sges(r, sge, n < BF_MLX5_MAX_SGE ? n : BF_MLX5_MAX_SGE);
+	return bf_replay_plan_sges(r, sge, n < BF_MLX5_MAX_SGE ? n : BF_MLX5_MAX_SGE);
 }
 
 void bf_replay_read_cqe(const uint8_t *bytes, struct bf_replay_cqe *out)
@@ -497,7 +452,7 @@ static int plan_cqe(struct bf_replay *r, const struct bf_capture_event *ev)
 	if (rc)
 		return rc;
 	if (BF_GROW(cq->captured, cq->captured_cap, cq->ncaptured + 1))
-		return no_memory(r);
+		return bf_replay_no_memory(r);
 	cq->captured[cq->ncaptured++] = c;
 	if (bf_replay_cqe_side(&c) == BF_REPLAY_RECV)
 		return plan_consumed(r, q, &c);
@@ -533,136 +488,6 @@ static int plan_event(struct bf_replay *r, const struct bf_capture_event *ev)
 	}
 }
 
-/* ---- memory and keys ---- */
-
-static int add_key(struct bf_replay_keys *keys, const struct bf_replay_key *k)
-{
-	if (BF_GROW(keys->key, keys->cap, keys->count + 1))
-		return -ENOMEM;
-	keys->key[keys->count++] = *k;
-	return 0;
-}
-
-static int plan_listed_key(struct bf_replay *r, const struct bf_capture_event *ev)
-{
-	const struct bf_capture_mkey *m = &ev->mkey;
-	struct bf_replay_keys *keys = &r->host[0].keys;
-	struct bf_replay_key k = {
-		.key = m->key,
-		.access = m->access,
-		.lo = m->addr,
-		.hi = m->addr + m->length,
-		.listed = true,
-	};
-
-	if (m->length == 0 || k.hi < k.lo)
-		return bf_fail(r->err, -EBADMSG, "line %" PRIu32 ": key 0x%" PRIx32 " covers no valid range", ev->line,
-			       m->key);
-	for (size_t i = 0; i < keys->count; i++) {
-		const struct bf_replay_key *old = &keys->key[i];
-
-		if (old->key == k.key && old->access == k.access && old->lo == k.lo && old->hi == k.hi)
-			return 0; /* captures list a key again for each queue pair */
-	}
-	return add_key(keys, &k) ? no_memory(r) : 0;
-}
-
-/* One index holds one key: another variant of it is a key that is no longer, or never was, valid. */
-static bool index_taken(const struct bf_replay_keys *keys, uint32_t key)
-{
-	for (size_t i = 0; i < keys->count; i++) {
-		if (keys->key[i].key >> 8 == key >> 8)
-			return true;
-	}
-	return false;
-}
-
-/* What an entry reaches on the other side: memory, and a key that the capture does not list. */
-static int plan_remote(struct bf_replay *r, const struct bf_replay_qp *q, const struct bf_replay_entry *e,
-		       const struct bf_mlx5_wqe *w)
-{
-	struct bf_replay_side_state *host = &r->host[q->loop ? 0 : 1];
-	uint64_t len = w->atomic_size ? w->atomic_size : w->length;
-	struct bf_replay_key *k = bf_replay_find_key(&host->keys, w->rkey);
-
-	/* A flushed entry reached nothing, and may have the key for which the one in front of it failed. */
-	if (e->outcome == BF_MLX5_SYND_REM_ACCESS || e->outcome == BF_MLX5_SYND_WR_FLUSH ||
-	    w->raddr > UINT64_MAX - len - BF_PAGE)
-		return 0;
-	if (k ? k->listed && !key_covers(&host->keys, w->rkey, w->raddr, len) : index_taken(&host->keys, w->rkey))
-		return 0;
-	if (!k) {
-		struct bf_replay_key implied = {
-			.key = w->rkey,
-			.access = BF_CAPTURE_LOCAL_WRITE | BF_CAPTURE_REMOTE_WRITE | BF_CAPTURE_REMOTE_READ |
-				  BF_CAPTURE_REMOTE_ATOMIC,
-			.lo = w->raddr,
-			.hi = w->raddr + len,
-		};
-
-		if (add_key(&host->keys, &implied))
-			return no_memory(r);
-	} else if (!k->listed) {
-		k->lo = w->raddr < k->lo ? w->raddr : k->lo;
-		k->hi = w->raddr + len > k->hi ? w->raddr + len : k->hi;
-	}
-	return add_span(&host->memory, w->raddr, len) ? no_memory(r) : 0;
-}
-
-static bool wants_remote_address(uint8_t opcode)
-{
-	switch (opcode) {
-	case BF_MLX5_OP_RDMA_WRITE:
-	case BF_MLX5_OP_RDMA_WRITE_IMM:
-	case BF_MLX5_OP_RDMA_READ:
-	case BF_MLX5_OP_ATOMIC_CS:
-	case BF_MLX5_OP_ATOMIC_FA:
-	case BF_MLX5_OP_ATOMIC_MASKED_CS:
-	case BF_MLX5_OP_ATOMIC_MASKED_FA:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static int plan_reach(struct bf_replay *r, struct bf_replay_qp *q, const struct bf_replay_entry *e)
-{
-	struct bf_mlx5_wqe w;
-	int rc;
-
-	if (bf_mlx5_wqe_decode(e->ev->bytes, e->ev->len, &w, NULL))
-		return 0; /* the device says what is wrong with it */
-	rc = plan_sges(r, w.sge, w.nsge);
-	if (!rc && wants_remote_address(w.opcode))
-		rc = plan_remote(r, q, e, &w);
-	if (!q->loop && !wants_remote_address(w.opcode) && w.length > r->max_scratch)
-		r->max_scratch = w.length;
-	return rc;
-}
-
-static int plan_memory(struct bf_replay *r)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < r->nqps; i++) {
-		struct bf_replay_qp *q = &r->qps[i];
-
-		for (size_t k = 0; k < q->nentries && !rc; k++)
-			rc = plan_reach(r, q, &q->entries[k]);
-		for (uint32_t k = 0; k < q->nrecv && !rc; k++) {
-			struct bf_mlx5_sge sge[BF_MLX5_MAX_SGE];
-			uint64_t total;
-			uint32_t n;
-
-			if (!q->recv[k])
-				continue;
-			n = bf_mlx5_recv_decode(q->recv[k]->bytes, q->recv[k]->len, sge, BF_MLX5_MAX_SGE, &total);
-			rc = plan_sges(r, sge, n < BF_MLX5_MAX_SGE ? n : BF_MLX5_MAX_SGE);
-		}
-	}
-	return rc;
-}
-
 int bf_replay_plan(struct bf_replay *r)
 {
 	int rc = plan_queues(r);
@@ -671,7 +496,7 @@ int bf_replay_plan(struct bf_replay *r)
 		rc = plan_srqs(r);
 	for (size_t i = 0; i < r->capture->count && !rc; i++) {
 		if (r->capture->events[i].kind == BF_CAPTURE_MKEY)
-			rc = plan_listed_key(r, &r->capture->events[i]);
+			rc = bf_replay_plan_key(r, &r->capture->events[i]);
 	}
 	for (size_t i = 0; i < r->capture->count; i++)
 		count_messages(r, &r->capture->events[i]);
@@ -681,7 +506,7 @@ int bf_replay_plan(struct bf_replay *r)
 		rc = plan_earlier_receives(r, &r->qps[i]);
 	for (size_t i = 0; i < r->capture->count && !rc; i++)
 		rc = plan_event(r, &r->capture->events[i]);
-	return rc ? rc : plan_memory(r);
+	return rc ? rc : bf_replay_plan_memory(r);
 }
 
 void bf_replay_plan_free(struct bf_replay *r)
