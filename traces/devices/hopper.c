@@ -1,6 +1,7 @@
 /* The sync unit behind Hopper's barriers, and bulk copies: what those who read traces know of it. */
 #include "models/hopper/word.h"
-#include "traces/device.h"
+#include "traces/devices/moves.h"
+#include "traces/devices/points.h"
 
 extern const struct bf_rule_family bf_rules_hopper;
 
@@ -20,9 +21,7 @@ static const struct bf_life waits = {
 };
 
 static const struct bf_life_row copies_rows[] = {
-	{ "hopper_bulk", 0, BF_LIFE_ONE, NULL, .first = "copy" },
-	{ "hopper_bulk_end", 1, BF_LIFE_ONE, NULL, "copy", .when = "event", .is = 0 },
-	{ "hopper_bulk_end", 2, BF_LIFE_ONE, NULL, "copy", .when = "event", .is = 1 },
+#include "traces/devices/hopper_copies.def"
 	{ .type = NULL },
 };
 

@@ -4,13 +4,12 @@
 
 #include "models/fabric/roce.h"
 #include "models/mlx5/wqe.h"
-#include "traces/device.h"
+#include "traces/devices/moves.h"
+#include "traces/devices/points.h"
 
 extern const struct bf_rule_family bf_rules_mlx5, bf_rules_ll, bf_rules_shmem;
 
 static const struct bf_rule_family *const families[] = { &bf_rules_mlx5, &bf_rules_ll, &bf_rules_shmem, NULL };
-
-enum send_point { RESERVE, BUILD, PUBLISH, RING, DOORBELL, FETCH, START, DONE, COMPLETION, SEEN };
 
 /* ---- what the bytes say ---- */
 
@@ -155,13 +154,13 @@ static bool request_lines(const struct bf_device_record *e, const struct bf_devi
  */
 #define COVERED(value, name)                                                                                           \
 	{                                                                                                              \
-		.type = "cqe", .point = COMPLETION, .entries = BF_LIFE_ALL, .queue = "qpn",                            \
+		.type = "cqe", .point = BF_MLX5_AT_COMPLETION, .entries = BF_LIFE_ALL, .queue = "qpn",                 \
 		.when = "opcode=" value " verdict=0", .story = true, .after = "done", .given = name, .lands = "iova",  \
 		.says = WRITES ", which covers this one too", .lines = syndrome_lines                                  \
 	}
 #define CQE(value)                                                                                                     \
 	{ .type = "cqe",                                                                                               \
-	  .point = COMPLETION,                                                                                         \
+	  .point = BF_MLX5_AT_COMPLETION,                                                                              \
 	  .queue = "qpn",                                                                                              \
 	  .first = "index",                                                                                            \
 	  .when = "opcode=" value " verdict=0",                                                                        \
@@ -173,7 +172,7 @@ static bool request_lines(const struct bf_device_record *e, const struct bf_devi
 	  .lines = syndrome_lines },                                                                                   \
 	    { .type = "cqe",                                                                                           \
 	      .role = BF_LIFE_ASIDE,                                                                                   \
-	      .point = FETCH,                                                                                          \
+	      .point = BF_MLX5_AT_FETCH,                                                                               \
 	      .queue = "qpn",                                                                                          \
 	      .first = "index",                                                                                        \
 	      .when = "opcode=" value " verdict!=0",                                                                   \
@@ -193,117 +192,7 @@ static bool request_lines(const struct bf_device_record *e, const struct bf_devi
 #define AT_PEER .entries = BF_LIFE_ALL, .peer = true, .by = BF_LIFE_BY_FAR
 
 static const struct bf_life_row sends_rows[] = {
-	{ "qp_config", 0, BF_LIFE_ONE, "qpn", .role = BF_LIFE_ASIDE, .bytes = "sq_wqebbs" },
-	{ "qp_state", 0, BF_LIFE_ONE, "qpn", .role = BF_LIFE_OPEN, .when = "to=0" },
-	{ "qp_state", 0, BF_LIFE_ONE, "qpn", .role = BF_LIFE_ASIDE },
-	{ "qp_path", 0, BF_LIFE_ONE, "qpn", "remote_qpn", "remote_ipv4", .role = BF_LIFE_PEER, .va = "ipv4" },
-	/* A capture knows both ends, and what was in the ring when the doorbell rang. */
-	{ "capture_qp", 0, BF_LIFE_ALL, "qpn", "dest_qpn", .role = BF_LIFE_PEER, .story = true, .by = BF_LIFE_BY_ANY },
-	{ "capture_qp", 0, BF_LIFE_ALL, "dest_qpn", "qpn", .role = BF_LIFE_PEER, .story = true, .by = BF_LIFE_BY_ANY },
-	{ "capture_doorbell", 0, BF_LIFE_BELOW, "qpn", "dbrec", .role = BF_LIFE_AHEAD, .story = true, .software = true,
-	  .captured = true, .by = BF_LIFE_BY_ANY, .until = "fetch", .step = "post",
-	  .says = "sets the doorbell record to $dbrec and rings (line $line)" },
-	{ STORY("capture_wqe", 0, "fetch"), .first = "index", .software = true, .captured = true, .by = BF_LIFE_BY_ANY,
-	  .first_known = true, .once = true, .with = "capture_doorbell", .step = "write",
-	  .says = "writes entry $index into the ring: $tail bytes (line $line)" },
-	{ STORY("capture_cqe", 0, NULL), .is_about = is_captured, .captured = true, .by = BF_LIFE_BY_ANY,
-	  .first_known = true, .once = true, .keep = "captured=1", .step = "capture", .lines = captured_lines },
-
-	{ "ibgda_reserve", RESERVE, BF_LIFE_COUNT, "qpn", "base", "count", .software = true,
-	  .says = "reserves " ENTRIES("base", "count") " of QP $qpn",
-	  .again = "reserves the slot again: " ENTRIES("base", "count") },
-	{ "ibgda_build", BUILD, BF_LIFE_SLOTS, "qpn", "index", "ds+3/4", .software = true,
-	  .says = "has stored the entry, $ds segments of 16 bytes" },
-	{ "ibgda_publish", PUBLISH, BF_LIFE_COUNT, "qpn", "base", "count", .keep = "posts=posts", .software = true,
-	  .says = "publishes " ENTRIES("base", "count") ", and [posts?goes on to ring|leaves it to others to ring]" },
-	{ STORY("ibgda_handoff", RESERVE, NULL), .entries = BF_LIFE_RANGE, .first = "from", .second = "to",
-	  .software = true, .once = true, .step = "handoff", .says = "tells the CPU proxy of " RUNG },
-	{ "ibgda_post", RING, BF_LIFE_RANGE, "qpn", "from", "to", .software = true, .rings = true,
-	  .says = "has stored $dbrec+0 into the doorbell record and rung for " RUNG },
-	{ "doorbell", 0, BF_LIFE_ONE, "qpn", .role = BF_LIFE_ASIDE },
-	{ "doorbell", DOORBELL, BF_LIFE_ALL, "qpn", .role = BF_LIFE_AHEAD, .story = true, .until = "fetch",
-	  .says = "the doorbell arrives: QP $qpn, index $index ($len bytes at $offset of UAR page $uar)"
-		  "[verdict?, refused: $verdict]" },
-	{ "dbrec", DOORBELL, BF_LIFE_RANGE, "qpn", "before", .second = "producer", .with = "doorbell", .step = "record",
-	  .says = "reads the doorbell record: producer $producer, was $before: $producer-before[15:0] new "
-		  "block[producer-before[15:0]=1?|s]" },
-
-	{ STORY("dc_wqe", 0, "fetch"), .first = "index", .first_known = true, .keep = "dc=1" },
-	{ "wqe_fetch", FETCH, BF_LIFE_SLOTS, "qpn", "index", "wqebbs", .begins = true, .bytes = "wqebbs*64",
-	  .says = "has the entry ($source, $tail bytes) and decodes it[verdict?: $verdict]", .lines = wqe_lines,
-	  .about = "dc_wqe" },
-	{ "wqe_start", START, BF_LIFE_ONE, "qpn", .first = "index", .psn = "psn", .npsn = "npsn",
-	  .says = "[npsn=0?starts it: nothing goes on the wire|local keys are good; starts it as PSN $psn"
-		  "[npsn=1?| to $psn+npsn-1[23:0]] with $in_flight in flight]" },
-	{ "retransmit", START, BF_LIFE_ONE, "qpn", "index", .role = BF_LIFE_ASIDE, .keep = "retried=1" },
-	{ STORY("retransmit", START, "done"), OF_QUEUE, .psn = "psn", .step = "retry",
-	  .says = "goes back to PSN $psn ($cause), $left retries left" },
-	{ "packet", START, BF_LIFE_ALL, "*", .role = BF_LIFE_PACKETS, .story = true, .by = BF_LIFE_BY_ANY,
-	  .until = "completion" },
-
-	/* The connection of an initiator that has one for all its targets. */
-	{ STORY("dc_connection", FETCH, "completion"), OF_QUEUE, .given = "dc", .step = "connection",
-	  .says = "[what=0?needs a connection to][what=1?connects to][what=2?is connected to][what=3?disconnects from] "
-		  "DCT $dct (session $session, PSN $psn)" },
-	{ STORY("dc_context", FETCH, "completion"), OF_QUEUE, .given = "dc", .by = BF_LIFE_BY_ANY, .step = "context",
-	  .says = "DCT $dct, context for initiator $qpn: $what ($contexts in use)" },
-	{ STORY("dc_cnak", FETCH, "completion"), OF_QUEUE, .given = "dc", .step = "refused",
-	  .says = "DCT $dct refuses PSN $psn: $reason" },
-
-	/* The other end. */
-	{ STORY("recv_wqe_fetch", START, "completion"), AT_PEER, .psn = "psn", .keep = "taken=1", .step = "receive",
-	  .says = "takes receive entry $index: room for $room bytes in $nsge segment[nsge=1?|s]" },
-	{ STORY("request_done", START, "completion"), AT_PEER, .psn = "psn", .keep = "taken=1", .step = "execute",
-	  .lines = request_lines },
-	{ STORY("nak_sent", START, "completion"), AT_PEER, .psn = "psn", .step = "nak",
-	  .says = "refuses PSN $psn with AETH syndrome $syndrome" },
-	{ STORY("cqe", START, "completion"), AT_PEER, .given = "taken", .keep = "taken=0",
-	  .when = "opcode!=0 opcode!=13", .step = "completion", .lines = syndrome_lines,
-	  .says = "writes CQE $count of CQ $cqn: $opcode, receive entry $index, $byte_cnt bytes" },
-
-	/* Errors, of either end. */
-	{ STORY("mkey_error", FETCH, "completion"), .first = "index", .step = "key", .says = KEY },
-	{ STORY("mkey_error", START, "completion"), AT_PEER, .message = true, .step = "key", .says = KEY },
-	{ "qp_error", 0, BF_LIFE_ALL, "qpn", "index", .role = BF_LIFE_STOP, .until = "completion", .step = "error",
-	  .says = "the queue pair failed at entry $index: $why" },
-	{ STORY("qp_error", START, "completion"), AT_PEER, .message = true, .step = "error", .says = FAILS },
-	{ STORY("qp_state", FETCH, "completion"), OF_QUEUE, .step = "state", .says = TURNS },
-	{ STORY("qp_state", FETCH, "completion"), AT_PEER, .step = "state", .says = TURNS },
-	/* Of the connection manager's messages only DREQ (21) names a queue pair that is connected: its receiver's. */
-	{ STORY("cm_message", FETCH, "completion"), OF_QUEUE, .by = BF_LIFE_BY_ANY, .software = true,
-	  .when = "kind=21 what=2", .step = "disconnect", .says = "the peer ends the connection of QP $qpn (DREQ)" },
-	{ STORY("cm_message", FETCH, "completion"), OF_QUEUE, .by = BF_LIFE_BY_ANY, .peer = true, .software = true,
-	  .when = "kind=21 what!=2 what!=3 what!=4", .step = "disconnect",
-	  .says = "the program ends the connection with QP $qpn (DREQ)" },
-
-	/* ---- back ---- */
-	{ "wqe_done", DONE, BF_LIFE_ONE, "qpn", .first = "index",
-	  .says = "retires the entry[signalled?| without a completion of its own]; the next one is entry $next" },
-	{ STORY("wqe_done", DONE, "completion"), .first = "index", .keep = "silent=1-signalled" },
-	/* One that asked for no completion has nothing more to come. */
-	{ "wqe_done", 0, BF_LIFE_ONE, "qpn", "index", .role = BF_LIFE_IDLE, .when = "signalled=0" },
-	CQE("0"),
-	CQE("13"),
-	{ "ibgda_poll", SEEN, BF_LIFE_BELOW, "qpn", "done", .after = "completion", .software = true,
-	  .says = "learns that entries below $done are complete[syndrome?, with syndrome $syndrome|: the slot is free "
-		  "again]" },
-	{ STORY("ibgda_poll", RESERVE, "completion"), .entries = BF_LIFE_BELOW, .first = "done", .software = true,
-	  .once = true, .step = "seen",
-	  .says = "learns that entries below $done are complete[syndrome?, with syndrome $syndrome|: the slot is free "
-		  "again]",
-	  .also = "[@fetch?|although the device has not fetched the entry]" },
-	{ STORY("ibgda_quiet", SEEN, NULL), .entries = BF_LIFE_BELOW, .first = "upto", .software = true, .once = true,
-	  .step = "quiet", .says = "returns from quiet: all below $upto is complete" },
-	/* What a failed queue had is another one's now, or accounted for. */
-	{ "ibgda_replay", 0, BF_LIFE_ONE, "from_qpn", "index", .role = BF_LIFE_IDLE, .software = true },
-	{ .type = "ibgda_replay",
-	  .role = BF_LIFE_ASIDE,
-	  .story = true,
-	  .queue = "from_qpn",
-	  .first = "index",
-	  .software = true,
-	  .step = "failover",
-	  .says = "hands the failed entry on to QP $to_qpn as entry $again: $fate" },
+#include "traces/devices/mlx5_sends.def"
 	{ .type = NULL },
 };
 
@@ -335,7 +224,7 @@ static const struct bf_life sends = {
 	.basis = { [1] = BF_TIME_MEASURED, BF_TIME_MEASURED, BF_TIME_MEASURED, [9] = BF_TIME_MEASURED },
 	.rows = sends_rows,
 	.wrap = 65536,
-	.device_last = DONE,
+	.device_last = BF_MLX5_AT_DONE,
 	.prefix = "qp",
 	.queue = "QP",
 	.key = "qpn",

@@ -6,16 +6,14 @@
 #include "sim/bytes.h"
 #include "sim/member.h"
 #include "traces/evidence/evidence.h"
-#include "traces/device.h"
+#include "traces/devices/moves.h"
+#include "traces/devices/points.h"
 
 #define SOURCE "[source=1? (shadow doorbell)][source=2? (in memory)]"
 
 extern const struct bf_rule_family bf_rules_nvme;
 
 static const struct bf_rule_family *const families[] = { &bf_rules_nvme, NULL };
-
-/* A command goes by its slot until it is fetched, and by its identifier from then on. */
-enum command_point { BUILD, RING, DOORBELL, FETCH, START, COMPLETION, SEEN };
 
 /* What the controller has, which may not be what was built. */
 static bool sqe_lines(const struct bf_device_record *e, const struct bf_device_record *about, unsigned n, char *out,
@@ -31,62 +29,7 @@ static bool sqe_lines(const struct bf_device_record *e, const struct bf_device_r
 }
 
 static const struct bf_life_row commands_rows[] = {
-	{ "nvme_queue", 0, BF_LIFE_ONE, "qid", .role = BF_LIFE_OPEN, .when = "queue=0 what=0", .va = "base",
-	  .bytes = "size" },
-	{ "nvme_queue", 0, BF_LIFE_ONE, "qid", .role = BF_LIFE_ANSWERS, .when = "queue=1 what=0", .va = "base",
-	  .elsewhere = true },
-	{ "nvm_build", BUILD, BF_LIFE_ONE, "qid", "slot", "q0[31:16]", .software = true, .keep = "built=q0[31:16]+1",
-	  .va = "va", .bytes = "64",
-	  .says = "stores an entry into slot $slot of SQ $qid: opcode $#q0[7:0], CID $#q0[31:16]",
-	  .also = "namespace $q0[63:32], PRP1 $q3, PRP2 $q4, block $q5-0" },
-	/* Asynchronous event requests wait until there is something to say. */
-	{ "nvm_build", 0, BF_LIFE_ONE, "qid", "slot", .role = BF_LIFE_IDLE, .software = true,
-	  .when = "qid=0 q0[7:0]=12" },
-	{ "nvm_ring", RING, BF_LIFE_RANGE, "qid", "from", "to", .when = "queue=0", .software = true, .rings = true,
-	  .says = "rings: tail $to, was $from[mmio?| (shadow doorbell only)]" },
-	{ "nvme_doorbell", DOORBELL, BF_LIFE_RANGE, "qid", "before", "value", .when = "queue=0 accepted!=0",
-	  .says = "the doorbell arrives: tail $value, was $before: $pending entries to fetch" SOURCE },
-	{ "nvme_doorbell", BUILD, BF_LIFE_RANGE, "qid", "before", "value", .role = BF_LIFE_ASIDE,
-	  .when = "queue=0 accepted=0",
-	  .says = "the doorbell arrives: tail $value, was $before" SOURCE "; it is not accepted" },
-	{ "nvme_fetch", FETCH, BF_LIFE_NAMED, "sqid", "slot", "cid", .begins = true, .reads = true,
-	  .says = "has the entry of slot $slot: opcode $opcode, CID $cid"
-		  "[built?[cid+1-built?, which is not what was built there]]",
-	  .lines = sqe_lines },
-	{ "nvme_fetch", START, BF_LIFE_ONE, "sqid", "cid", .role = BF_LIFE_IDLE, .when = "sqid=0 opcode=12" },
-	{ "nvme_start", START, BF_LIFE_ONE, "sqid", "cid", .says = "starts it" },
-	{ "nvme_held", START, BF_LIFE_ONE, "sqid", "cid", .role = BF_LIFE_ASIDE, .elsewhere = true, .keep = "held=1",
-	  .step = "held", .says = "keeps its completion: CQ $cqid is full, its head is at $head" },
-	{ "nvme_completion", COMPLETION, BF_LIFE_ONE, "sqid", "cid", .elsewhere = true, .lands = "cqslot*16",
-	  .lands_bytes = 16, .answers = "cqid",
-	  .says = "completes it: slot $cqslot of CQ $cqid, status $status, phase $phase, SQ head $sqhd",
-	  .also = "of that: fetch $fetch_ps/1000 ns, data $data_ps/1000 ns, medium $media_ps/1000 ns" },
-	{ "nvm_completion", BUILD, BF_LIFE_ONE, "qid", "cid", .role = BF_LIFE_ASIDE, .software = true, .step = "seen",
-	  .says = "[@completion?|takes the completion from slot $slot, although the controller has not completed it]" },
-	{ "nvm_completion", SEEN, BF_LIFE_ONE, "qid", "cid", .software = true, .after = "completion",
-	  .keep = "answered=slot",
-	  .says = "takes the completion from slot $slot: status $status, phase $phase; slots before $freed are free "
-		  "again" },
-	{ "nvm_ring", SEEN, BF_LIFE_RANGE, "qid", "from", "to", .role = BF_LIFE_ASIDE, .of = "answered",
-	  .when = "queue=1", .software = true, .once = true, .step = "cq-ring",
-	  .says = "tells the controller that slot $answered of the completion queue is free" },
-	{ "nvm_timeout", BUILD, BF_LIFE_ALL, "qid", .role = BF_LIFE_STOP, .software = true, .once = true,
-	  .step = "gives-up",
-	  .says = "gave up after $waited ns: $inflight commands out, tail $sq_tail, rung $sq_rung, waits at CQ slot "
-		  "$cq_head for phase $cq_phase" },
-	{ "nvme_state", BUILD, BF_LIFE_ALL, "*", .role = BF_LIFE_ASIDE, .step = "state",
-	  .says = "[@seen?|the controller is $state now ($reason)]" },
-	{ "nvme_driver_error", BUILD, BF_LIFE_ALL, "qid", .role = BF_LIFE_ASIDE, .elsewhere = true, .step = "error",
-	  .says = "[@seen?|the driver did wrong: $wrong, value $#value]" },
-	{ "nvme_queue", 0, BF_LIFE_ONE, "qid", .role = BF_LIFE_SHUT, .when = "queue=0 what!=0 what!=1" },
-	/* Linux' trace events tell of set-up and completion alone. */
-	{ "ftrace_setup", START, BF_LIFE_ONE, "qid", "cid", .when = "side=0", .captured = true, .begins = true,
-	  .keep = "line=line", .step = "setup",
-	  .says = "the kernel sets the command up: opcode $opcode, CID $cid (line $line)" },
-	{ "ftrace_setup", START, BF_LIFE_ONE, "qid", "cid", .role = BF_LIFE_IDLE, .when = "side=0 qid=0 opcode=12",
-	  .captured = true },
-	{ "ftrace_complete", SEEN, BF_LIFE_ONE, "qid", "cid", .when = "side=0", .captured = true, .after = "start",
-	  .says = "the kernel has its completion: status $status (line $line)" },
+#include "traces/devices/nvme_commands.def"
 	{ .type = NULL },
 };
 

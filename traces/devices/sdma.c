@@ -2,54 +2,15 @@
 #include <string.h>
 
 #include "models/sdma/decode.h"
-#include "traces/device.h"
+#include "traces/devices/moves.h"
+#include "traces/devices/points.h"
 
 extern const struct bf_rule_family bf_rules_sdma;
 
 static const struct bf_rule_family *const families[] = { &bf_rules_sdma, NULL };
 
-/* A packet goes by its byte in the ring. Its submission is what the driver reserved, or a doorbell announced. */
-enum packet_point { RESERVE, RING, DOORBELL, FETCH, DISPATCH, DONE, RETIRE };
-
 static const struct bf_life_row packets_rows[] = {
-	{ "sdma_queue", .role = BF_LIFE_OPEN, .when = "event=0", .va = "ring", .bytes = "bytes" },
-	/* padding is nothing but NOPs */
-	{ "sdma_reserve", RESERVE, BF_LIFE_BYTES, "queue", "from", "to", .software = true, .keep = "work=pad",
-	  .says = "reserves bytes $#from to $#to-1 of the ring[pad?, to fill them with NOPs]",
-	  .again = "reserves the same place of the ring again, as bytes $#from to $#to-1" },
-	{ "sdma_publish", RING, BF_LIFE_BYTES, "queue", "from", "to", .software = true, .rings = true,
-	  .says = "has stored the write pointer and rung for bytes $#from to $#to-1" },
-	{ "sdma_doorbell", DOORBELL, BF_LIFE_BYTES, NULL, "before", "published",
-	  .says = "the doorbell arrives: $published, was $before: $verdict",
-	  .also = "[wptr-published?the write pointer in memory is $wptr at this moment]" },
-	{ "sdma_fetch", FETCH, BF_LIFE_BYTES, NULL, "index", "index+len", .when = "ring!=0", .reads = true,
-	  .says = "asks for ring bytes $index to $#index+len-1" },
-	{ "sdma_packet", RESERVE, BF_LIFE_BYTES, NULL, "index+1", "dwords*4+index", .role = BF_LIFE_ASIDE,
-	  .when = "indirect=0", .keep = "around=index+1" },
-	{ "sdma_packet", DISPATCH, BF_LIFE_ONE, NULL, "index", .when = "indirect=0", .bytes = "dwords*4",
-	  .keep = "work=op", .says = "decodes $name: $dwords dwords, $bytes bytes to move" },
-	{ "sdma_packet", RESERVE, BF_LIFE_IN, NULL, "index", .role = BF_LIFE_ASIDE, .keep = "work=op" },
-	{ "sdma_packet", DISPATCH, BF_LIFE_ONE, NULL, "index", .role = BF_LIFE_ASIDE, .when = "indirect!=0",
-	  .says = "in its indirect buffer, decodes $name: $dwords dwords, $bytes bytes to move" },
-	{ "sdma_copied", DISPATCH, BF_LIFE_ONE, NULL, "index", .role = BF_LIFE_ASIDE, .when = "indirect!=0",
-	  .step = "done", .says = "every byte is in memory: $bytes bytes, begun $time-start_ps/1000 ns ago" },
-	{ "sdma_copied", DONE, BF_LIFE_ONE, NULL, "index", .when = "indirect=0",
-	  .says = "every byte is in memory: $bytes bytes, begun $time-start_ps/1000 ns ago" },
-	{ "sdma_result", DONE, BF_LIFE_ONE, NULL, "index", .when = "indirect=0 verdict!=1", .step = "result",
-	  .keep = "signal=address", .says = "its result at $address: $after, was $before ($verdict)" },
-	{ "sdma_result", DISPATCH, BF_LIFE_ONE, NULL, "index", .role = BF_LIFE_ASIDE, .when = "indirect!=0 verdict!=1",
-	  .step = "result", .keep = "signal=address",
-	  .says = "its result at $address: $after, was $before ($verdict)" },
-	{ "sdma_result", DISPATCH, BF_LIFE_IN, NULL, "index", .role = BF_LIFE_ASIDE, .when = "verdict!=1",
-	  .step = "signal", .keep = "signal=address",
-	  .says = "the submission's signal at $address: $after, was $before ($verdict)" },
-	{ "sdma_rptr", RETIRE, BF_LIFE_BEHIND, NULL, "index", .after = "dispatch", .step = "rptr",
-	  .says = "moves the read pointer to $index: the place is free again" },
-	{ "sdma_fault", RESERVE, BF_LIFE_ALL, NULL, "index", .role = BF_LIFE_STOP, .step = "fault",
-	  .says = "the queue stopped at packet $index, dword $dword: $reason" },
-	{ "sdma_waited", RESERVE, BF_LIFE_ONE, NULL, "va", .role = BF_LIFE_ASIDE, .of = "signal", .software = true,
-	  .once = true, .step = "seen", .says = "sees the signal: $va holds $value" },
-	{ "sdma_queue", .role = BF_LIFE_SHUT, .when = "event=3" },
+#include "traces/devices/sdma_packets.def"
 	{ .type = NULL },
 };
 
@@ -76,7 +37,7 @@ static const struct bf_life packets = {
 	.points = { "reserve", "ring", "doorbell", "fetch", "dispatch", "done", "retire" },
 	.basis = { [1] = BF_TIME_MEASURED }, /* sim/view_cost.c */
 	.rows = packets_rows,
-	.device_last = DISPATCH, /* not every packet moves bytes */
+	.device_last = BF_SDMA_AT_DISPATCH, /* not every packet moves bytes */
 	.prefix = "q",
 	.entry = "packet",
 	.group = "submission",

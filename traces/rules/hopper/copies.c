@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/devices/points.h"
+#include "traces/rules/way.h"
+
 const struct bf_hopper_rule_copy *bf_hopper_rule_copy(const struct bf_hopper_rule_run *run, uint64_t number)
 {
 	const struct bf_hopper_rule_copy *c = &run->copies[number % BF_HOPPER_COPIES];
@@ -176,17 +179,31 @@ void bf_hopper_rule_note_bulk(struct bf_rules *r, struct bf_hopper_rule_run *run
 		brings(r, run, e, from, (uint32_t)c->shared >> 24);
 }
 
-void bf_hopper_rule_note_bulk_end(struct bf_hopper_rule_run *run, const struct bf_seen *e)
+static inline void came(struct bf_hopper_rule_run *q, enum bf_hopper_at at, bool device, uint64_t from, uint64_t upto,
+			const struct bf_seen *e)
 {
-	const uint32_t place = (uint32_t)(e->hopper_bulk_end.copy % BF_HOPPER_COPIES);
-	struct bf_hopper_rule_copy *c = &run->copies[place];
+	const uint32_t place = (uint32_t)(from % BF_HOPPER_COPIES);
+	struct bf_hopper_rule_copy *c = &q->copies[place];
 
-	if (!c->set || c->rec.copy != e->hopper_bulk_end.copy)
+	(void)device;
+	(void)upto;
+	(void)e;
+	if (!c->set || c->rec.copy != from)
 		return;
 	if (!c->read)
-		stop_reading(run, place);
+		stop_reading(q, place);
 	c->read = true;
-	c->ended = e->hopper_bulk_end.event == BF_HOPPER_BULK_ENDED;
+	c->ended = at == BF_HOPPER_AT_END;
+}
+
+static inline void come(struct bf_hopper_rule_run *q, const struct bf_seen *e, enum bf_seen_kind kind)
+{
+#include "traces/devices/hopper_copies.def"
+}
+
+void bf_hopper_rule_note_bulk_end(struct bf_hopper_rule_run *run, const struct bf_seen *e)
+{
+	come(run, e, BF_SEEN_hopper_bulk_end);
 }
 
 /* "shared memory of sm3" is where plain accesses to SM 3's go. */

@@ -25,7 +25,7 @@ static bool arrived(struct bf_rules *r, const struct bf_ll_exchange *x)
 	    x->count_qpn ? bf_rule_queue(r, &bf_rules_mlx5, x->src, x->count_qpn, false) : NULL;
 	const struct bf_mlx5_rule_queue *q = queue ? bf_mlx5_rule_of(queue) : NULL;
 
-	return x->value && (!q || (!q->failed && q->done >= q->reserved));
+	return x->value && (!q || (!q->failed && q->done.upto >= q->reserved.upto));
 }
 
 /*

@@ -27,11 +27,11 @@ static void tell(struct bf_rule_run *r, struct bf_finding *f)
 	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(f->queue);
 
 	(void)r;
-	if (q->posted && q->done == q->posted && q->polled < q->posted)
+	if (q->posted.upto && q->done.upto == q->posted.upto && q->polled.upto < q->posted.upto)
 		bf_finding_say(f,
 			       ": the device completed all entries of QP 0x%" PRIx64 " on PE %" PRIu32 " below %" PRIu64
 			       " and its last completion, for entry %" PRIu16 ", was lost",
-			       f->queue->number, f->queue->pe, q->posted, q->cqe_counter);
+			       f->queue->number, f->queue->pe, q->posted.upto, q->cqe_counter);
 }
 
 const struct bf_rule bf_rule_mlx5_completion_lost = {

@@ -35,18 +35,18 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	struct bf_finding *f;
 
 	if (!complete || !cq || cq->collapsed || !cq->overrun_ignore || !q->driver_speaks || !s->slot || run->rings ||
-	    q->done < q->posted || q->polled >= q->posted)
+	    q->done.upto < q->posted.upto || q->polled.upto >= q->posted.upto)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
-	f->found.at_ps = q->done_ps;
-	bf_finding_since(f, q->done_ps, q->done_record);
+	f->found.at_ps = q->done.at_ps;
+	bf_finding_since(f, q->done.at_ps, q->done.record);
 	bf_finding_say(f,
 		       "the last completion of QP 0x%" PRIx64 " on PE %" PRIu32 " lies in entry %" PRIu64
 		       " of CQ 0x%" PRIx32 ", which is a ring of %" PRIu32
 		       ", and its pollers look at entry 0, where they saw those below %" PRIu64 " done",
-		       queue->number, queue->pe, s->slot, cq->cqn, cq->cqes, q->polled);
+		       queue->number, queue->pe, s->slot, cq->cqn, cq->cqes, q->polled.upto);
 }
 
 const struct bf_rule bf_rule_mlx5_cq_entry0 = {

@@ -56,11 +56,11 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	uint64_t slot = 0;
 
 	if (s->by_index || q->driver_speaks || !cq || !cq->slots || cq->written != q->cqes || q->was_reset ||
-	    q->failed || q->done < q->fetched || q->done <= cq->written)
+	    q->failed || q->done.upto < q->fetched.upto || q->done.upto <= cq->written)
 		return;
-	waits = complete ? waits_ahead(r, cq, q->done, &slot) : NULL;
+	waits = complete ? waits_ahead(r, cq, q->done.upto, &slot) : NULL;
 	/* What comes next may be the answer to an entry that asked for none: MLX5-UNSIGNALLED. */
-	if (!cq->skipped && (!waits || (slot == cq->written && q->covered < q->done)))
+	if (!cq->skipped && (!waits || (slot == cq->written && q->covered < q->done.upto)))
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
@@ -84,7 +84,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 		       "%s waits for completion %" PRIu64 " of CQ 0x%" PRIx32 ", as for that of entry %" PRIu64
 		       ": the device has executed all %" PRIu64 " entries of QP 0x%" PRIx64 " and written %" PRIu64
 		       " completions, since not each asked for one",
-		       bf_rule_actor(r->rules, waits->actor), slot, cq->cqn, slot, q->done, queue->number, cq->written);
+		       bf_rule_actor(r->rules, waits->actor), slot, cq->cqn, slot, q->done.upto, queue->number,
+		       cq->written);
 }
 
 const struct bf_rule bf_rule_mlx5_cqe_not_asked = {

@@ -12,20 +12,20 @@ static void taken(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_finding *f;
 
 	/* In the first lap there is nothing old to take. */
-	if (e->ibgda_poll.done <= q->done || !cq || cq->written < cq->cqes)
+	if (e->ibgda_poll.done <= q->done.upto || !cq || cq->written < cq->cqes)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;
-	bf_finding_since(f, q->done_ps, q->done_record);
-	bf_finding_index(f, q->done);
+	bf_finding_since(f, q->done.at_ps, q->done.record);
+	bf_finding_index(f, q->done.upto);
 	bf_finding_say(f,
 		       "%s took all entries of QP 0x%" PRIx64 " below %" PRIu64
 		       " for complete when the device had completed those below %" PRIu64 " and written %" PRIu64
 		       " completions into the %" PRIu32 " slots of CQ 0x%" PRIx32
 		       ": it read on into those of the lap before, whose owner bit says that they are old",
-		       bf_rule_actor(r->rules, e->actor), e->queue->number, e->ibgda_poll.done, q->done, cq->written,
-		       cq->cqes, cq->cqn);
+		       bf_rule_actor(r->rules, e->actor), e->queue->number, e->ibgda_poll.done, q->done.upto,
+		       cq->written, cq->cqes, cq->cqn);
 }
 
 /* A completion was taken that is not there. */

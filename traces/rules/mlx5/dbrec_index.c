@@ -26,8 +26,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	struct bf_finding *f;
 
 	if (!complete || !q->dbrec.set || !q->most.set || !q->most.value || q->after.set || q->swapped.set ||
-	    q->failed || q->fetched >= q->posted || q->dbrec.at_ps < q->posted_ps ||
-	    q->dbrec.producer != q->most.value || q->dbrec.producer != (uint16_t)q->fetched ||
+	    q->failed || q->fetched.upto >= q->posted.upto || q->dbrec.at_ps < q->posted.at_ps ||
+	    q->dbrec.producer != q->most.value || q->dbrec.producer != (uint16_t)q->fetched.upto ||
 	    q->dbrec_read != q->most.store.va)
 		return;
 	f = bf_rule_find(r, NULL, queue);
@@ -35,13 +35,13 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 		return;
 	f->found.at_ps = q->most.store.issued_ps;
 	bf_finding_since(f, q->most.store.issued_ps, q->most.store.record);
-	bf_finding_index(f, q->fetched);
+	bf_finding_index(f, q->fetched.upto);
 	bf_finding_say(f,
 		       "%s stored %" PRIu16 " into the doorbell record of QP 0x%" PRIx64 " on PE %" PRIu32
 		       ", nobody a later index, and entries below %" PRIu64
 		       " were rung for: the device stops at the index that it reads",
 		       bf_rule_actor(r->rules, q->most.store.actor), q->most.value, queue->number, queue->pe,
-		       q->posted);
+		       q->posted.upto);
 }
 
 const struct bf_rule bf_rule_mlx5_dbrec_index = {

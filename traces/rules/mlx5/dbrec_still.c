@@ -11,22 +11,22 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	struct bf_finding *f;
 
-	if (!complete || !q->dbrec.set || !q->posted || q->fetched >= q->posted || q->dbrec.at_ps < q->posted_ps ||
-	    q->dbrec.producer != (uint16_t)q->fetched || q->after.set || q->swapped.set ||
-	    (q->most.set && (q->most.value || q->dbrec.producer)))
+	if (!complete || !q->dbrec.set || !q->posted.upto || q->fetched.upto >= q->posted.upto ||
+	    q->dbrec.at_ps < q->posted.at_ps || q->dbrec.producer != (uint16_t)q->fetched.upto || q->after.set ||
+	    q->swapped.set || (q->most.set && (q->most.value || q->dbrec.producer)))
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
 	f->found.at_ps = q->dbrec.sampled_ps;
-	bf_finding_since(f, q->posted_ps, q->posted_record);
-	bf_finding_index(f, q->fetched);
+	bf_finding_since(f, q->posted.at_ps, q->posted.record);
+	bf_finding_index(f, q->fetched.upto);
 	bf_finding_say(f,
 		       "the device was rung for %" PRIu16 " of QP 0x%" PRIx64 " on PE %" PRIu32 " and read %" PRIu16
 		       " in the doorbell record's send word, which %s",
 		       q->dbrec.doorbell, queue->number, queue->pe, q->dbrec.producer,
 		       q->most.set ? "was cleared and never stored to since" : "nobody stores to");
-	if (q->receive.set && q->receive.value == (uint16_t)q->posted)
+	if (q->receive.set && q->receive.value == (uint16_t)q->posted.upto)
 		bf_finding_say(f, "; %s stored %" PRIu16 " into the receive word, four bytes before it",
 			       bf_rule_actor(r->rules, q->receive.store.actor), q->receive.value);
 }

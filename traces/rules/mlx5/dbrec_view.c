@@ -9,13 +9,13 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	struct bf_finding *f;
 
 	if (!complete || !q->dbrec_stored || !q->dbrec_read || q->dbrec_stored == q->dbrec_read ||
-	    q->fetched >= q->posted)
+	    q->fetched.upto >= q->posted.upto)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
 	f->found.at_ps = q->dbrec.sampled_ps;
-	bf_finding_index(f, q->fetched);
+	bf_finding_index(f, q->fetched.upto);
 	bf_finding_say(f,
 		       "the driver keeps the send counter of QP 0x%" PRIx64 " on PE %" PRIu32 " at 0x%" PRIx64
 		       ", and the device reads it at 0x%" PRIx64 ", where it says %" PRIu16,

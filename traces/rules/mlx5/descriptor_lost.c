@@ -55,7 +55,7 @@ static bool through(struct bf_rule_run *r, uint32_t pe)
 	for (uint32_t i = 0; (q = bf_rule_queue_at(r->rules, i)) != NULL; i++) {
 		const struct state *s = q->family == &bf_rules_mlx5 && q->pe == pe ? bf_rule_queue_state(r, q) : NULL;
 
-		if (s && s->asked && (s->taken < s->asked || bf_mlx5_rule_of(q)->done <= s->entry))
+		if (s && s->asked && (s->taken < s->asked || bf_mlx5_rule_of(q)->done.upto <= s->entry))
 			return false;
 	}
 	return true;

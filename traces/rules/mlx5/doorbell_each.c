@@ -11,12 +11,12 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 
 	(void)complete;
 	/* Entries of two blocks count as two: more than three doorbells for four blocks is one for each. */
-	if (q->posted < FEWEST || q->doorbells * 4 <= q->posted * 3)
+	if (q->posted.upto < FEWEST || q->doorbells * 4 <= q->posted.upto * 3)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (f)
 		bf_finding_say(f, "%" PRIu64 " doorbells for %" PRIu64 " WQEBBs of QP 0x%" PRIx64 " on PE %" PRIu32,
-			       q->doorbells, q->posted, queue->number, queue->pe);
+			       q->doorbells, q->posted.upto, queue->number, queue->pe);
 }
 
 const struct bf_rule bf_rule_mlx5_doorbell_each = {

@@ -8,19 +8,19 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	struct bf_finding *f;
 
-	if (!complete || !q->posted || q->posted < q->published || q->fetched >= q->posted || q->done >= q->posted ||
-	    (q->dbrec.set && q->dbrec.at_ps >= q->posted_ps))
+	if (!complete || !q->posted.upto || q->posted.upto < q->published.upto || q->fetched.upto >= q->posted.upto ||
+	    q->done.upto >= q->posted.upto || (q->dbrec.set && q->dbrec.at_ps >= q->posted.at_ps))
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
-	f->found.at_ps = q->posted_ps;
-	bf_finding_since(f, q->posted_ps, q->posted_record);
-	bf_finding_index(f, q->fetched);
+	f->found.at_ps = q->posted.at_ps;
+	bf_finding_since(f, q->posted.at_ps, q->posted.record);
+	bf_finding_index(f, q->fetched.upto);
 	bf_finding_say(f,
 		       "the entries of QP 0x%" PRIx64 " on PE %" PRIu32 " below %" PRIu64
 		       " were posted, and no doorbell reached the device since: it has fetched those below %" PRIu64,
-		       queue->number, queue->pe, q->posted, q->fetched);
+		       queue->number, queue->pe, q->posted.upto, q->fetched.upto);
 }
 
 const struct bf_rule bf_rule_mlx5_doorbell_lost = {

@@ -172,15 +172,15 @@ void bf_mlx5_rule_dropped_for(struct bf_rule_run *r, const struct bf_seen *e, ui
 void bf_mlx5_rule_drops_for(struct bf_rule_run *r, struct bf_rule_queue *queue, uint8_t why, const char *sentence)
 {
 	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
-	const struct bf_rule_queue *far = q->failed || !q->fetched ? NULL : bf_mlx5_rule_far(r->rules, queue);
+	const struct bf_rule_queue *far = q->failed || !q->fetched.upto ? NULL : bf_mlx5_rule_far(r->rules, queue);
 	const struct bf_mlx5_rule_answers *a = far ? &bf_mlx5_rule_of(far)->answers : NULL;
 	struct bf_finding *f = a && a->drops && a->drop_why == why ? bf_rule_find(r, NULL, queue) : NULL;
 
 	if (!f)
 		return;
 	f->found.at_ps = a->drop_ps;
-	bf_finding_index(f, q->done);
-	bf_finding_say(f, "%s and what follows are sent in vain: %s", bf_mlx5_rule_entry(queue, q->done).text,
+	bf_finding_index(f, q->done.upto);
+	bf_finding_say(f, "%s and what follows are sent in vain: %s", bf_mlx5_rule_entry(queue, q->done.upto).text,
 		       sentence);
 	bf_mlx5_rule_say_far(r->rules, f, queue);
 }

@@ -48,7 +48,7 @@ static void note_fetch(struct state *s, const struct bf_mlx5_rule_queue *q, cons
 static void note_done(struct run *run, struct state *s, const struct bf_seen *e)
 {
 	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
-	const uint64_t index = q->done - (uint16_t)(e->wqe_done.next - e->wqe_done.index);
+	const uint64_t index = q->done.upto - (uint16_t)(e->wqe_done.next - e->wqe_done.index);
 
 	if (e->wqe_done.opcode == BF_MLX5_OP_RDMA_READ) {
 		for (uint32_t i = 0; i < THREADS; i++)
@@ -72,7 +72,7 @@ static void tell_early(struct bf_rule_run *r, const struct bf_seen *e, uint64_t 
 	bf_finding_index(f, index);
 	bf_finding_say(
 	    f, "%s takes the result of %s for there when the device has completed the entries below %" PRIu64 "%s",
-	    bf_rule_actor(r->rules, e->actor), bf_mlx5_rule_entry(e->queue, index).text, q->done, why);
+	    bf_rule_actor(r->rules, e->actor), bf_mlx5_rule_entry(e->queue, index).text, q->done.upto, why);
 }
 
 /* Of gets: a DUMP that was fetched when the READ was complete, or waited for it behind it, is complete itself. */
@@ -107,7 +107,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 			s->own[e->actor % THREADS].quiet = e->ibgda_quiet.upto;
 	} else if (e->ibgda_result.kind) {
 		judge_got(r, e);
-	} else if (e->ibgda_result.upto > q->done) {
+	} else if (e->ibgda_result.upto > q->done.upto) {
 		tell_early(r, e, e->ibgda_result.upto - 1, ": it has not waited for the completion");
 	}
 }

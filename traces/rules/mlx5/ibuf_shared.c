@@ -35,7 +35,7 @@ static void on_start(struct bf_rule_run *r, const struct bf_seen *e)
 	other = last->queue && last->queue != e->queue && last->queue->pe == e->queue->pe && last->va == va
 		    ? bf_mlx5_rule_of(last->queue)
 		    : NULL;
-	f = other && other->done <= last->index && !other->failed ? bf_rule_find(r, e, e->queue) : NULL;
+	f = other && other->done.upto <= last->index && !other->failed ? bf_rule_find(r, e, e->queue) : NULL;
 	if (f)
 		bf_finding_say(
 		    f,
@@ -44,7 +44,7 @@ static void on_start(struct bf_rule_run *r, const struct bf_seen *e)
 		    e->queue->number, e->queue->pe, va, bf_mlx5_rule_entry(last->queue, last->index).text);
 	last->queue = e->queue;
 	last->va = va;
-	last->index = q->done + (uint16_t)((uint16_t)e->wqe_start.index - (uint16_t)q->done);
+	last->index = q->done.upto + (uint16_t)((uint16_t)e->wqe_start.index - (uint16_t)q->done.upto);
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)

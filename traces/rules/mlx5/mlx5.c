@@ -126,7 +126,7 @@ static void note_move(struct bf_rules *r, const struct bf_seen *e)
 
 		/* Who has a slot there and has not published gives it up; the next one to come gets it again. */
 		for (uint32_t i = 0; q->slots && i < q->depth; i++)
-			if (q->slots[i].reserved > q->published)
+			if (q->slots[i].reserved > q->published.upto)
 				q->slots[i].reserved = 0;
 		q->moved = true;
 	}

@@ -10,7 +10,7 @@
 
 #include "models/mlx5/records.h"
 #include "models/rdma/records.h"
-#include "traces/rules/rule.h"
+#include "traces/rules/way.h"
 
 #define BF_MLX5_RING_MAX 65536u
 
@@ -113,7 +113,6 @@ struct bf_mlx5_rule_queue {
 	struct bf_mlx5_rule_laid laid;
 	struct bf_mlx5_rule_laid_twice twice;
 	uint64_t seen_done; /* entries below are complete, and some thread has seen their completions (polls.h) */
-	uint64_t fetched;   /* entries below have been fetched */
 	struct bf_mlx5_rule_fetch fetch; /* the last one */
 	/* The doorbell record as the device read it last. */
 	struct {
@@ -135,10 +134,7 @@ struct bf_mlx5_rule_queue {
 	} tells;
 	bool dbrec_shown; /* a recorded store was visible there, or may have been before the place was known */
 	/* How far the driver and the device have come. */
-	uint64_t reserved, reserved_ps, reserved_record, published, published_ps, published_record, posted, posted_ps,
-	    posted_record;
-	uint64_t done, done_ps, done_record, polled;
-	uint32_t publisher;
+	struct bf_rule_way reserved, published, posted, fetched, done, polled;
 	uint64_t doorbells;   /* that reached the device */
 	uint16_t cqe_counter; /* of the last completion */
 	uint8_t cqe_verdict, cqe_opcode, cqe_syndrome;

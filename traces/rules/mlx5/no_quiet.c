@@ -7,19 +7,19 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	struct bf_finding *f;
 
-	if (!complete || !bf_mlx5_rule_all_ended(r->rules) || q->polled >= q->posted || q->failed ||
+	if (!complete || !bf_mlx5_rule_all_ended(r->rules) || q->polled.upto >= q->posted.upto || q->failed ||
 	    q->error_syndrome || !q->driver_speaks || q->waits)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
-	f->found.at_ps = q->posted_ps;
-	bf_finding_since(f, q->posted_ps, q->posted_record);
-	bf_finding_index(f, q->polled);
+	f->found.at_ps = q->posted.at_ps;
+	bf_finding_since(f, q->posted.at_ps, q->posted.record);
+	bf_finding_index(f, q->polled.upto);
 	bf_finding_say(f,
 		       "entries of QP 0x%" PRIx64 " on PE %" PRIu32 " below %" PRIu64
 		       " were posted, and all threads ended without having waited for those from %" PRIu64 " on",
-		       queue->number, queue->pe, q->posted, q->polled);
+		       queue->number, queue->pe, q->posted.upto, q->polled.upto);
 }
 
 const struct bf_rule bf_rule_mlx5_no_quiet = {

@@ -7,17 +7,17 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	struct bf_finding *f;
 
-	if (!complete || !q->connected || q->timeout || q->failed || q->done >= q->fetched)
+	if (!complete || !q->connected || q->timeout || q->failed || q->done.upto >= q->fetched.upto)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
-	f->found.at_ps = q->done_ps;
-	bf_finding_index(f, q->done);
+	f->found.at_ps = q->done.at_ps;
+	bf_finding_index(f, q->done.upto);
 	bf_finding_say(f,
 		       "%s and what follows are not acknowledged, and the ACK time-out of the queue pair is 0: the NIC "
 		       "waits for ever and never sends again",
-		       bf_mlx5_rule_entry(queue, q->done).text);
+		       bf_mlx5_rule_entry(queue, q->done.upto).text);
 }
 
 const struct bf_rule bf_rule_mlx5_no_timeout = {

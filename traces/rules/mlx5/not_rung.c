@@ -9,7 +9,7 @@ static void end_laid(struct bf_rule_run *r, struct bf_rule_queue *queue)
 	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
 	struct bf_finding *f;
 
-	if (!q->laid.actor || !q->configured || q->was_reset || q->failed || q->laid.index < q->fetched ||
+	if (!q->laid.actor || !q->configured || q->was_reset || q->failed || q->laid.index < q->fetched.upto ||
 	    (q->dbrec.set && q->dbrec.at_ps >= q->laid.at_ps) || bf_mlx5_rule_all_ended(r->rules))
 		return;
 	f = bf_rule_find(r, NULL, queue);
@@ -22,7 +22,7 @@ static void end_laid(struct bf_rule_run *r, struct bf_rule_queue *queue)
 		       "%s stored %s into the ring, and no doorbell reached the device afterwards: it has fetched the "
 		       "entries below %" PRIu64 " and does not look for more",
 		       bf_rule_actor(r->rules, q->laid.actor), bf_mlx5_rule_entry(queue, q->laid.index).text,
-		       q->fetched);
+		       q->fetched.upto);
 }
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
@@ -34,18 +34,19 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 		end_laid(r, queue);
 
 	/* Nobody rings for a queue pair that has failed. What was fetched was rung for, whoever did it. */
-	if (!complete || q->published <= q->posted || q->published <= q->fetched || q->state == BF_MLX5_QPS_ERR)
+	if (!complete || q->published.upto <= q->posted.upto || q->published.upto <= q->fetched.upto ||
+	    q->state == BF_MLX5_QPS_ERR)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
-	f->found.at_ps = q->published_ps;
-	bf_finding_since(f, q->published_ps, q->published_record);
-	bf_finding_index(f, q->posted);
+	f->found.at_ps = q->published.at_ps;
+	bf_finding_since(f, q->published.at_ps, q->published.record);
+	bf_finding_index(f, q->posted.upto);
 	bf_finding_say(f,
 		       "%s published the entries of QP 0x%" PRIx64 " below %" PRIu64
 		       ", and nobody rang: the last doorbell covered those below %" PRIu64,
-		       bf_rule_actor(r->rules, q->publisher), queue->number, q->published, q->posted);
+		       bf_rule_actor(r->rules, q->published.actor), queue->number, q->published.upto, q->posted.upto);
 }
 
 const struct bf_rule bf_rule_mlx5_not_rung = {

@@ -42,7 +42,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	(void)complete; /* a run that was cut has seen the drop as well */
-	if (bf_mlx5_rule_of(queue)->done >= bf_mlx5_rule_of(queue)->fetched)
+	if (bf_mlx5_rule_of(queue)->done.upto >= bf_mlx5_rule_of(queue)->fetched.upto)
 		return;
 	bf_mlx5_rule_drops_for(r, queue, BF_RDMA_DROP_NO_QP, NO_QP);
 	bf_mlx5_rule_drops_for(r, queue, BF_RDMA_DROP_PEER, OTHER);

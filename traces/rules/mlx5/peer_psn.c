@@ -51,7 +51,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 		? bf_rule_find(r, NULL, queue)
 		: NULL;
 	if (f) {
-		f->found.at_ps = mine->done_ps;
+		f->found.at_ps = mine->done.at_ps;
 		bf_finding_say(f,
 			       "%" PRIu64 " messages of QP 0x%" PRIx64 " on PE %" PRIu32
 			       " were acknowledged, and the other end carried out %" PRIu64
@@ -60,7 +60,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 		return;
 	}
 	/* Where anything was answered both had begun alike. */
-	if (begun_alike(mine, theirs) || mine->done || !mine->fetched)
+	if (begun_alike(mine, theirs) || mine->done.upto || !mine->fetched.upto)
 		return;
 	bf_mlx5_rule_drops_for(r, queue, BF_RDMA_DROP_SEQUENCE, AHEAD);
 	bf_mlx5_rule_drops_for(r, queue, BF_RDMA_DROP_STALE, BEHIND);

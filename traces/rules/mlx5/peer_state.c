@@ -16,7 +16,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_rule_queue *far = bf_mlx5_rule_far(r->rules, queue);
 
 	if (complete && far && !bf_mlx5_rule_of(far)->failed &&
-	    bf_mlx5_rule_of(queue)->done < bf_mlx5_rule_of(queue)->fetched)
+	    bf_mlx5_rule_of(queue)->done.upto < bf_mlx5_rule_of(queue)->fetched.upto)
 		bf_mlx5_rule_drops_for(r, queue, BF_RDMA_DROP_STATE, SENTENCE);
 }
 

@@ -7,19 +7,19 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(e->queue);
 	struct bf_finding *f;
 
-	if (e->ibgda_poll.done <= q->done)
+	if (e->ibgda_poll.done <= q->done.upto)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;
-	if (q->done_record)
-		bf_finding_since(f, q->done_ps, q->done_record);
-	bf_finding_index(f, q->done);
+	if (q->done.record)
+		bf_finding_since(f, q->done.at_ps, q->done.record);
+	bf_finding_index(f, q->done.upto);
 	bf_finding_say(f,
 		       "%s took all entries of QP 0x%" PRIx64 " below %" PRIu64
 		       " for complete when the device had completed those below %" PRIu64
 		       ": it misread the completion's counter",
-		       bf_rule_actor(r->rules, e->actor), e->queue->number, e->ibgda_poll.done, q->done);
+		       bf_rule_actor(r->rules, e->actor), e->queue->number, e->ibgda_poll.done, q->done.upto);
 }
 
 const struct bf_rule bf_rule_mlx5_poll_early = {

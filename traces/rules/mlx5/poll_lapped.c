@@ -29,7 +29,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 
 	/* What is behind an error is another matter, and while entries are under way more may come. */
 	if (!complete || !cq || !cq->slots || cq->written <= cq->seen + cq->cqes || q->failed || q->was_reset ||
-	    q->done < q->fetched)
+	    q->done.upto < q->fetched.upto)
 		return;
 	t = awaits(r->rules, queue);
 	f = t ? bf_rule_find(r, NULL, queue) : NULL;

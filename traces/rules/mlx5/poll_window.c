@@ -41,20 +41,21 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	 * is right not to take it for "done"; who waits for entries that nobody rang for does not wait for this one;
 	 * and where all have ended, or wait for something else, nobody looks for it.
 	 */
-	if (!complete || q->covered < q->done || q->published > q->posted || bf_mlx5_rule_all_ended(r->rules) ||
-	    !polls(r, queue->pe) || !q->posted || q->done != q->posted || q->polled >= q->posted ||
-	    q->cqe_verdict != 0 || q->failed || q->error_syndrome)
+	if (!complete || q->covered < q->done.upto || q->published.upto > q->posted.upto ||
+	    bf_mlx5_rule_all_ended(r->rules) || !polls(r, queue->pe) || !q->posted.upto ||
+	    q->done.upto != q->posted.upto || q->polled.upto >= q->posted.upto || q->cqe_verdict != 0 || q->failed ||
+	    q->error_syndrome)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
-	f->found.at_ps = q->done_ps;
-	bf_finding_since(f, q->done_ps, q->done_record);
+	f->found.at_ps = q->done.at_ps;
+	bf_finding_since(f, q->done.at_ps, q->done.record);
 	bf_finding_index(f, q->cqe_counter);
 	bf_finding_say(f,
 		       "the device completed all entries of QP 0x%" PRIx64 " on PE %" PRIu32 " below %" PRIu64
 		       ", and no poller takes the counter of the last completion, %" PRIu16 ", for that",
-		       queue->number, queue->pe, q->posted, q->cqe_counter);
+		       queue->number, queue->pe, q->posted.upto, q->cqe_counter);
 }
 
 const struct bf_rule bf_rule_mlx5_poll_window = {

@@ -76,7 +76,7 @@ static void note_cqe(struct bf_rules *r, struct bf_mlx5_rule_polls *p, const str
 	}
 	cq->written = e->cqe.count + 1;
 	cq->queue = e->queue;
-	cq->slots[e->cqe.slot] = (struct bf_mlx5_rule_cq_slot){ e->queue, bf_mlx5_rule_of(e->queue)->done, 0 };
+	cq->slots[e->cqe.slot] = (struct bf_mlx5_rule_cq_slot){ e->queue, bf_mlx5_rule_of(e->queue)->done.upto, 0 };
 	/* The title of a block has its 64 bytes in the record, the others of the block have none. */
 	if (e->tail_len == 64 && (e->tail[63] & BF_MLX5_CQE_COMPRESSED) == BF_MLX5_CQE_COMPRESSED) {
 		cq->title = e->cqe.count + 1;

@@ -21,18 +21,18 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct state *s = bf_rule_queue_state(r, queue);
 	struct bf_finding *f;
 
-	if (!complete || s->handed <= q->posted)
+	if (!complete || s->handed <= q->posted.upto)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
 	f->found.at_ps = s->at_ps;
 	bf_finding_since(f, s->at_ps, s->record);
-	bf_finding_index(f, q->posted);
+	bf_finding_index(f, q->posted.upto);
 	bf_finding_say(f,
 		       "%s handed the entries of QP 0x%" PRIx64 " on PE %" PRIu32 " below %" PRIu64
 		       " to the CPU's thread, which has rung for those below %" PRIu64,
-		       bf_rule_actor(r->rules, s->actor), queue->number, queue->pe, s->handed, q->posted);
+		       bf_rule_actor(r->rules, s->actor), queue->number, queue->pe, s->handed, q->posted.upto);
 }
 
 const struct bf_rule bf_rule_mlx5_proxy_idle = {

@@ -6,8 +6,45 @@
 
 #include "models/mlx5/prm.h"
 #include "sim/bytes.h"
+#include "traces/devices/points.h"
 #include "traces/rules/mlx5/far.h"
 #include "traces/rules/mlx5/ring.h"
+
+/* ---- how far it has come ---- */
+
+static struct bf_rule_way *way_to(struct bf_mlx5_rule_queue *q, enum bf_mlx5_at at)
+{
+	switch (at) {
+	case BF_MLX5_AT_RESERVE:
+		return &q->reserved;
+	case BF_MLX5_AT_PUBLISH:
+		return &q->published;
+	case BF_MLX5_AT_RING:
+		return &q->posted;
+	case BF_MLX5_AT_FETCH:
+		return &q->fetched;
+	case BF_MLX5_AT_DONE:
+		return &q->done;
+	case BF_MLX5_AT_SEEN:
+	default:
+		return &q->polled;
+	}
+}
+
+/* The device's counters have 16 bits. */
+static inline void came(struct bf_mlx5_rule_queue *q, enum bf_mlx5_at at, bool device, uint64_t from, uint64_t upto,
+			const struct bf_seen *e)
+{
+	struct bf_rule_way *way = way_to(q, at);
+
+	(void)from;
+	bf_rule_way_to(way, device, device ? way->upto + (uint16_t)(upto - way->upto) : upto, e);
+}
+
+static inline void come(struct bf_mlx5_rule_queue *q, const struct bf_seen *e, enum bf_seen_kind kind)
+{
+#include "traces/devices/mlx5_sends.def"
+}
 
 /* ---- entries ---- */
 
@@ -82,13 +119,13 @@ static void note_fetch(struct bf_rules *r, struct bf_mlx5_rule_queue *q, const s
 	struct bf_mlx5_rule_fetch *f = &q->fetch;
 	const struct bf_sample *x = NULL;
 
+	come(q, e, BF_SEEN_wqe_fetch);
 	*f = (struct bf_mlx5_rule_fetch){
-		.index = q->fetched + (uint16_t)(e->wqe_fetch.index - (uint16_t)q->fetched),
+		.index = q->fetched.upto - e->wqe_fetch.wqebbs,
 		.blocks = (uint32_t)e->wqe_fetch.wqebbs,
 		.sampled_ps = e->time_ps,
 		.record = e->number,
 	};
-	q->fetched = f->index + f->blocks;
 	if (!q->depth) {
 		f->what = e->wqe_fetch.verdict ? BF_MLX5_FETCHED_OTHER : BF_MLX5_FETCHED_GOOD;
 		return;
@@ -109,7 +146,7 @@ static void note_fetch(struct bf_rules *r, struct bf_mlx5_rule_queue *q, const s
 		slot->early_record = f->record;
 		slot->early_wrong = e->wqe_fetch.verdict != 0;
 		slot->early_published = slot->published == f->index + 1;
-		slot->early_beyond = q->published <= f->index;
+		slot->early_beyond = q->published.upto <= f->index;
 	}
 }
 
@@ -192,11 +229,7 @@ static void note_reserve(struct bf_mlx5_rule_queue *q, const struct bf_seen *e)
 	}
 	if (q->slots)
 		bf_rule_expect(&q->slots[(base + count) % q->depth], sizeof(*q->slots));
-	if (base + count > q->reserved) {
-		q->reserved = base + count;
-		q->reserved_ps = e->time_ps;
-		q->reserved_record = e->number;
-	}
+	come(q, e, BF_SEEN_ibgda_reserve);
 }
 
 static void note_driver(struct bf_rules *r, struct bf_mlx5_rule_queue *q, const struct bf_seen *e)
@@ -211,25 +244,15 @@ static void note_driver(struct bf_rules *r, struct bf_mlx5_rule_queue *q, const 
 	case BF_SEEN_ibgda_post:
 		if (!q->dbrec_stored)
 			bf_mlx5_rule_find_dbrec(r, q, e);
-		if (e->ibgda_post.to > q->posted) {
-			q->posted = e->ibgda_post.to;
-			q->posted_ps = e->time_ps;
-			q->posted_record = e->number;
-		}
+		come(q, e, BF_SEEN_ibgda_post);
 		break;
 	case BF_SEEN_ibgda_publish:
 		for (uint64_t i = 0; q->slots && i < e->ibgda_publish.count && i < q->depth; i++)
 			q->slots[(e->ibgda_publish.base + i) % q->depth].published = e->ibgda_publish.base + i + 1;
-		if (e->ibgda_publish.base + e->ibgda_publish.count > q->published) {
-			q->published = e->ibgda_publish.base + e->ibgda_publish.count;
-			q->published_ps = e->time_ps;
-			q->published_record = e->number;
-			q->publisher = e->actor;
-		}
+		come(q, e, BF_SEEN_ibgda_publish);
 		break;
 	case BF_SEEN_ibgda_poll:
-		if (e->ibgda_poll.done > q->polled)
-			q->polled = e->ibgda_poll.done;
+		come(q, e, BF_SEEN_ibgda_poll);
 		break;
 	default:
 		break;
@@ -252,7 +275,7 @@ static void note_cqe(struct bf_mlx5_rule_queue *q, const struct bf_seen *e)
 	q->cqes++;
 	if (q->cqe_syndrome && !q->error_syndrome) {
 		q->error_syndrome = q->cqe_syndrome;
-		q->error_index = q->done > 0 ? q->done - 1 : 0;
+		q->error_index = q->done.upto > 0 ? q->done.upto - 1 : 0;
 		q->error_index += (uint16_t)((uint16_t)e->cqe.index - (uint16_t)q->error_index);
 		q->error_ps = e->time_ps;
 		q->error_record = e->number;
@@ -321,7 +344,8 @@ static void note_path(struct bf_mlx5_rule_queue *q, const struct bf_seen *e)
  */
 static void begin_at(struct bf_mlx5_rule_queue *q, uint64_t index)
 {
-	q->seen_done = q->fetched = q->done = q->covered = q->polled = q->posted = q->published = q->reserved = index;
+	q->seen_done = q->covered = q->reserved.upto = q->published.upto = q->posted.upto = index;
+	q->fetched.upto = q->done.upto = q->polled.upto = index;
 }
 
 static void note_reset(struct bf_mlx5_rule_queue *q)
@@ -331,7 +355,7 @@ static void note_reset(struct bf_mlx5_rule_queue *q)
 	q->failed = q->started = false;
 	q->rnr.times = 0;
 	q->error_syndrome = 0;
-	q->done_record = 0;
+	q->done.record = 0;
 	q->dbrec.set = q->most.set = q->after.set = q->dbrec_shown = false;
 	if (q->slots)
 		memset(q->slots, 0, q->depth * sizeof(*q->slots));
@@ -371,11 +395,9 @@ void bf_mlx5_rule_note_queue(struct bf_rules *r, const struct bf_mlx5_rule_reads
 		q->doorbells++;
 		break;
 	case BF_SEEN_wqe_done:
-		q->done += (uint16_t)(e->wqe_done.next - (uint16_t)q->done);
-		q->done_ps = e->time_ps;
-		q->done_record = e->number;
+		come(q, e, BF_SEEN_wqe_done);
 		if (e->wqe_done.signalled)
-			q->covered = q->done;
+			q->covered = q->done.upto;
 		q->rnr.times = 0;
 		q->waits |= e->wqe_done.opcode == BF_MLX5_OP_WAIT;
 		q->sent += !e->wqe_done.syndrome && e->wqe_done.opcode >= BF_MLX5_OP_RDMA_WRITE &&

@@ -45,16 +45,16 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	}
 	/* Nothing was posted since it was reset: counters that never go back stand at the next multiple of 2^16. */
-	if (e->ibgda_quiet.upto <= q->done || q->begins)
+	if (e->ibgda_quiet.upto <= q->done.upto || q->begins)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;
-	bf_finding_index(f, q->done);
+	bf_finding_index(f, q->done.upto);
 	bf_finding_say(f,
 		       "%s returned from quiet for the entries of QP 0x%" PRIx64 " below %" PRIu64
 		       " when the device had completed those below %" PRIu64,
-		       bf_rule_actor(r->rules, e->actor), e->queue->number, e->ibgda_quiet.upto, q->done);
+		       bf_rule_actor(r->rules, e->actor), e->queue->number, e->ibgda_quiet.upto, q->done.upto);
 }
 
 const struct bf_rule bf_rule_mlx5_quiet_early = {

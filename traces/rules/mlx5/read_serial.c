@@ -22,7 +22,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 
 	if (e->kind == BF_SEEN_wqe_done) {
 		if (asks(e->wqe_done.opcode))
-			s->fetched = q->fetched;
+			s->fetched = q->fetched.upto;
 		return;
 	}
 	if (!asks(e->wqe_start.opcode))

@@ -71,8 +71,8 @@ static bool rang_before(const struct bf_stores *stores, const struct bf_store *r
  */
 static bool is_swapped(const struct bf_mlx5_rule_queue *q, const struct bf_store *s)
 {
-	const uint16_t meant = bf_get_le16(s->bytes), ahead = (uint16_t)(meant - q->fetched);
-	const uint16_t as_is = (uint16_t)-q->fetched;
+	const uint16_t meant = bf_get_le16(s->bytes), ahead = (uint16_t)(meant - q->fetched.upto);
+	const uint16_t as_is = (uint16_t)-q->fetched.upto;
 
 	return !bf_get_be16(s->bytes + 2) && meant && q->depth && ahead && ahead <= q->depth &&
 	       (!as_is || as_is > q->depth);
@@ -240,10 +240,11 @@ static void note_laid(struct bf_rules *r, const struct bf_store *s)
 	if (!qpn || s->len < 4 || bf_get_be24(qpn) != queue->number || (slot->begun >> 8 & (q->depth - 1)) != place)
 		return;
 	slot->laid = (slot->begun >> 8 & 0xffff) + 1;
-	q->laid = (struct bf_mlx5_rule_laid){ .index = q->done + (uint16_t)((slot->laid - 1) - (uint16_t)q->done),
-					      .at_ps = s->issued_ps,
-					      .record = s->record,
-					      .actor = s->actor };
+	q->laid =
+	    (struct bf_mlx5_rule_laid){ .index = q->done.upto + (uint16_t)((slot->laid - 1) - (uint16_t)q->done.upto),
+					.at_ps = s->issued_ps,
+					.record = s->record,
+					.actor = s->actor };
 	if (!q->driver_speaks)
 		note_twice(q, slot, s);
 	bf_rule_notice(r, BF_MLX5_TO_ENTRY);

@@ -9,7 +9,7 @@ static void on_build(struct bf_rule_run *r, const struct bf_seen *e)
 	const uint64_t end = e->ibgda_build.index + (e->ibgda_build.ds + 3) / 4;
 	struct bf_finding *f;
 
-	if (!q->depth || !q->done_record || end <= q->done + q->depth || q->failed || q->error_syndrome)
+	if (!q->depth || !q->done.record || end <= q->done.upto + q->depth || q->failed || q->error_syndrome)
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
@@ -19,7 +19,7 @@ static void on_build(struct bf_rule_run *r, const struct bf_seen *e)
 		       "%s laid %s over an entry that the device had not completed: the ring holds %" PRIu32
 		       ", and those below %" PRIu64 " were done",
 		       bf_rule_actor(r->rules, e->actor), bf_mlx5_rule_entry(e->queue, e->ibgda_build.index).text,
-		       q->depth, q->done);
+		       q->depth, q->done.upto);
 }
 
 /* The first entry that was laid over one whose completion nobody had seen. */
@@ -38,9 +38,9 @@ static void on_laid(struct bf_rule_run *r, const struct bf_seen *e)
 
 	/* One that is far ahead was laid again, or is no index. */
 	if (!q || s->set || q->driver_speaks || !q->configured || q->failed || q->error_syndrome ||
-	    q->laid.index < q->seen_done + q->depth || q->laid.index >= q->done + 2 * q->depth)
+	    q->laid.index < q->seen_done + q->depth || q->laid.index >= q->done.upto + 2 * q->depth)
 		return;
-	*s = (struct state){ true, q->laid, q->seen_done, q->done, q->done_ps };
+	*s = (struct state){ true, q->laid, q->seen_done, q->done.upto, q->done.at_ps };
 }
 
 static void say_laid(struct bf_rule_run *r, struct bf_rule_queue *queue, const struct state *s)

@@ -7,14 +7,14 @@
 static uint64_t filled(const struct bf_mlx5_rule_queue *q)
 {
 	if (q->driver_speaks)
-		return q->published;
+		return q->published.upto;
 	return q->laid.actor && !(q->dbrec.set && q->dbrec.at_ps >= q->laid.at_ps) ? q->laid.index + 1 : 0;
 }
 
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
-	const uint64_t rung = q->posted > q->fetched ? q->posted : q->fetched, upto = filled(q);
+	const uint64_t rung = q->posted.upto > q->fetched.upto ? q->posted.upto : q->fetched.upto, upto = filled(q);
 	struct bf_finding *f;
 
 	if (!complete || !q->configured || !q->depth || q->was_reset || q->failed || q->state == BF_MLX5_QPS_ERR ||
@@ -23,15 +23,15 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
-	f->found.at_ps = q->driver_speaks ? q->published_ps : q->laid.at_ps;
-	bf_finding_since(f, f->found.at_ps, q->driver_speaks ? q->published_record : q->laid.record);
+	f->found.at_ps = q->driver_speaks ? q->published.at_ps : q->laid.at_ps;
+	bf_finding_since(f, f->found.at_ps, q->driver_speaks ? q->published.record : q->laid.record);
 	bf_finding_index(f, rung);
 	bf_finding_say(f,
 		       "all %" PRIu32 " slots of QP 0x%" PRIx64 " on PE %" PRIu32
 		       " hold entries that nobody rang for, %" PRIu64 " to %" PRIu64
 		       ", the last one by %s: who wants another slot waits for a completion that cannot come",
 		       q->depth, queue->number, queue->pe, rung, upto - 1,
-		       bf_rule_actor(r->rules, q->driver_speaks ? q->publisher : q->laid.actor));
+		       bf_rule_actor(r->rules, q->driver_speaks ? q->published.actor : q->laid.actor));
 }
 
 const struct bf_rule bf_rule_mlx5_ring_unrung = {

@@ -23,7 +23,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	struct bf_finding *f;
 
 	/* Once may be a receiver that is late. */
-	if (!complete || s->captured || q->rnr.times < 2 || q->failed || q->done >= q->fetched)
+	if (!complete || s->captured || q->rnr.times < 2 || q->failed || q->done.upto >= q->fetched.upto)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
@@ -31,11 +31,11 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	f->found.at_ps = q->rnr.first_ps;
 	bf_finding_since(f, q->rnr.first_ps, q->rnr.first_record);
 	bf_finding_until(f, q->rnr.last_ps, q->rnr.last_record);
-	bf_finding_index(f, q->done);
+	bf_finding_index(f, q->done.upto);
 	bf_finding_say(f,
 		       "%s was sent %" PRIu64 " times, from PSN %" PRIu32
 		       " on, and each time the other end answered that it has no receive for it (RNR NAK)%s",
-		       bf_mlx5_rule_entry(queue, q->done).text, q->rnr.times + 1, q->rnr.psn,
+		       bf_mlx5_rule_entry(queue, q->done.upto).text, q->rnr.times + 1, q->rnr.psn,
 		       q->rnr_retries == FOR_EVER ? "; with rnr_retry 7 this goes on for ever" : "");
 	far = bf_mlx5_rule_far(r->rules, queue);
 	if (far)

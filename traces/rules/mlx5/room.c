@@ -7,26 +7,26 @@
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(queue);
-	const struct bf_mlx5_rule_slot *slot = q->depth && q->slots ? &q->slots[q->published % q->depth] : NULL;
+	const struct bf_mlx5_rule_slot *slot = q->depth && q->slots ? &q->slots[q->published.upto % q->depth] : NULL;
 	const struct bf_machine *m = bf_rule_run_facts(r->rules, &bf_rules_machine);
 	const struct bf_machine_thread *t;
 	struct bf_finding *f;
 
 	/* All that was published is complete, so that the whole ring is free. */
 	if (!complete || !m || !slot || q->failed || q->error_syndrome || q->was_reset || q->moved ||
-	    slot->reserved != q->published + 1 || slot->built[0].index == q->published + 1 || q->done < q->published ||
-	    slot->count > q->depth)
+	    slot->reserved != q->published.upto + 1 || slot->built[0].index == q->published.upto + 1 ||
+	    q->done.upto < q->published.upto || slot->count > q->depth)
 		return;
 	t = &m->thread[slot->reserver % BF_MACHINE_THREADS];
-	if (t->actor != slot->reserver || !t->runs || !t->waits || t->since_ps < q->reserved_ps)
+	if (t->actor != slot->reserver || !t->runs || !t->waits || t->since_ps < q->reserved.at_ps)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
 	f->actor = t->actor;
 	f->found.at_ps = t->since_ps;
-	bf_finding_since(f, q->reserved_ps, q->reserved_record);
-	bf_finding_index(f, q->published);
+	bf_finding_since(f, q->reserved.at_ps, q->reserved.record);
+	bf_finding_index(f, q->published.upto);
 	bf_finding_say(f,
 		       "%s has %" PRIu32 " slots of QP 0x%" PRIx64 " on PE %" PRIu32 " from %" PRIu64
 		       " on, waits for %s since %" PRIu64 " ps and has laid no entry, and the ring of %" PRIu32

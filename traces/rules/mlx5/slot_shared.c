@@ -25,8 +25,8 @@ static void built_outside(struct bf_rule_run *r, const struct bf_seen *e, const 
 {
 	const uint64_t index = e->ibgda_build.index, end = index + (e->ibgda_build.ds + 3) / 4;
 	const struct bf_mlx5_rule_slot *slot = &q->slots[index % q->depth];
-	const bool twice = slot->built[1].index == index + 1, beyond = end > q->reserved;
-	struct bf_finding *f = q->reserved && (twice || beyond) ? bf_rule_find(r, e, e->queue) : NULL;
+	const bool twice = slot->built[1].index == index + 1, beyond = end > q->reserved.upto;
+	struct bf_finding *f = q->reserved.upto && (twice || beyond) ? bf_rule_find(r, e, e->queue) : NULL;
 
 	if (!f)
 		return;
@@ -36,7 +36,7 @@ static void built_outside(struct bf_rule_run *r, const struct bf_seen *e, const 
 			       "%s laid %s over slots up to %" PRIu64 ", when those below %" PRIu64
 			       " had been reserved: the next reservation gets the same ones",
 			       bf_rule_actor(r->rules, e->actor), bf_mlx5_rule_entry(e->queue, index).text, end,
-			       q->reserved);
+			       q->reserved.upto);
 		return;
 	}
 	bf_finding_since(f, slot->built[1].at_ps, slot->built[1].record);

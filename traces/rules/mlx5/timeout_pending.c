@@ -25,8 +25,8 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const uint64_t since = bf_rule_now(r->rules) - m->at_ps;
 	struct bf_finding *f;
 
-	if (!complete || !m->started || q->failed || q->done >= q->fetched || !timeout || since > 4 * timeout ||
-	    !bf_rule_silent(r, NULL))
+	if (!complete || !m->started || q->failed || q->done.upto >= q->fetched.upto || !timeout ||
+	    since > 4 * timeout || !bf_rule_silent(r, NULL))
 		return;
 	/* A program that destroys its queue pairs amid their work, with nobody waiting, wants no more of them. */
 	if (q->destroyed && !bf_mlx5_rule_completion_awaited(r->rules, queue->pe))
@@ -36,12 +36,12 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 		return;
 	f->found.at_ps = m->at_ps;
 	bf_finding_since(f, m->at_ps, m->record);
-	bf_finding_index(f, q->done);
+	bf_finding_index(f, q->done.upto);
 	bf_finding_say(
 	    f,
 	    "%s and what follows are not acknowledged; the records end %s after the last thing that "
 	    "happened on this queue pair, and the NIC sends again after its time-out of %s (timeout %" PRIu32 ")",
-	    bf_mlx5_rule_entry(queue, q->done).text, bf_span_of(since).text, bf_span_of(timeout).text, q->timeout);
+	    bf_mlx5_rule_entry(queue, q->done.upto).text, bf_span_of(since).text, bf_span_of(timeout).text, q->timeout);
 }
 
 const struct bf_rule bf_rule_mlx5_timeout_pending = {

@@ -25,21 +25,22 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_machine_thread *t;
 	struct bf_finding *f;
 
-	if (!complete || q->failed || q->covered >= q->done || q->done < q->fetched ||
-	    (q->driver_speaks ? q->done != q->posted || q->polled >= q->posted : !next_is_awaited(r, queue)))
+	if (!complete || q->failed || q->covered >= q->done.upto || q->done.upto < q->fetched.upto ||
+	    (q->driver_speaks ? q->done.upto != q->posted.upto || q->polled.upto >= q->posted.upto
+			      : !next_is_awaited(r, queue)))
 		return;
 	t = bf_mlx5_rule_completion_awaited(r->rules, queue->pe);
 	f = t ? bf_rule_find(r, NULL, queue) : NULL;
 	if (!f)
 		return;
-	f->found.at_ps = q->done_ps;
-	bf_finding_since(f, q->done_ps, q->done_record);
-	bf_finding_index(f, q->done - 1);
+	f->found.at_ps = q->done.at_ps;
+	bf_finding_since(f, q->done.at_ps, q->done.record);
+	bf_finding_index(f, q->done.upto - 1);
 	bf_finding_say(f,
 		       "%s waits for %s since %" PRIu64 " ps, and the device has executed all entries of QP 0x%" PRIx64
 		       " on PE %" PRIu32 ", those below %" PRIu64 ": none from %" PRIu64
 		       " on asked for a completion (CQ_UPDATE, bits 3:2 of fm_ce_se), so none comes",
-		       bf_rule_actor(r->rules, t->actor), t->what, t->since_ps, queue->number, queue->pe, q->done,
+		       bf_rule_actor(r->rules, t->actor), t->what, t->since_ps, queue->number, queue->pe, q->done.upto,
 		       q->covered);
 }
 

@@ -34,7 +34,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_mlx5_rule_polled_cq *cq;
 	struct bf_finding *f;
 
-	if (!complete || !s->set || q->done != s->index || q->failed)
+	if (!complete || !s->set || q->done.upto != s->index || q->failed)
 		return;
 	cq = bf_mlx5_rule_polled(bf_mlx5_rule_polls_of(r->rules), queue, s->cqn);
 	f = bf_rule_find(r, NULL, queue);

@@ -30,7 +30,7 @@ static void note(struct state *s, const struct bf_seen *e)
 	    (struct piece){ .queue = e->queue,
 			    .va = read ? e->wqe_start.va : e->wqe_start.raddr,
 			    .len = e->wqe_start.length,
-			    .index = q->done + (uint16_t)((uint16_t)e->wqe_start.index - (uint16_t)q->done),
+			    .index = q->done.upto + (uint16_t)((uint16_t)e->wqe_start.index - (uint16_t)q->done.upto),
 			    .at_ps = e->time_ps,
 			    .record = e->number,
 			    .opcode = opcode };

@@ -8,6 +8,8 @@
 #include "models/nvme/prm.h"
 #include "sim/bytes.h"
 #include "sim/grow.h"
+#include "traces/devices/points.h"
+#include "traces/rules/way.h"
 
 struct bf_nvme_rule_slot *bf_nvme_rule_slot(struct bf_nvme_rule_queue *q, uint64_t slot)
 {
@@ -88,6 +90,46 @@ static void note_store(struct bf_rules *r, struct bf_nvme_rule_run *run, const s
 		bf_rule_notice(r, BF_NVME_RULE_TO_EVENT);
 }
 
+/* ---- how far it has come ---- */
+
+static void count_rung(struct bf_nvme_rule_queue *q, uint64_t slot, uint64_t to, uint64_t entries)
+{
+	struct bf_nvme_rule_slot *s;
+
+	while (slot < entries && to < entries && slot != to && (s = bf_nvme_rule_slot(q, slot)) != NULL) {
+		s->nrung++;
+		slot = slot + 1 == entries ? 0 : slot + 1;
+	}
+}
+
+/* Slots come round: of each counts how often. */
+static inline void came(struct bf_nvme_rule_queue *q, enum bf_nvme_at at, bool device, uint64_t from, uint64_t upto,
+			const struct bf_seen *e)
+{
+	(void)device;
+	switch (at) {
+	case BF_NVME_AT_BUILD:
+		q->built++;
+		q->slots[from].nbuilt++;
+		break;
+	case BF_NVME_AT_RING:
+		q->last_rung = (uint32_t)upto;
+		count_rung(q, from, upto, e->nvm_ring.entries);
+		break;
+	case BF_NVME_AT_FETCH:
+	default:
+		q->fetches++;
+		q->slots[from].nfetched++;
+		break;
+	}
+}
+
+/* Of a record with a slot it is known that there is one. */
+static inline void come(struct bf_nvme_rule_queue *q, const struct bf_seen *e, enum bf_seen_kind kind)
+{
+#include "traces/devices/nvme_commands.def"
+}
+
 /* ---- entries ---- */
 
 static void note_build(struct bf_rules *r, struct bf_nvme_rule_queue *q, const struct bf_seen *e)
@@ -102,7 +144,7 @@ static void note_build(struct bf_rules *r, struct bf_nvme_rule_queue *q, const s
 	q->entries = (uint32_t)e->nvm_build.entries;
 	if (q->entries && (!q->ring || q->ring->va != base || q->ring->entries != q->entries))
 		q->ring = bf_stores_ring(bf_rule_stores(r), q->ring, e->queue, base, BF_NVME_RULE_ENTRY, q->entries);
-	b = &s->built[s->nbuilt++ % 2];
+	b = &s->built[s->nbuilt % 2];
 	b->va = e->nvm_build.va;
 	b->at_ps = e->time_ps;
 	b->record = e->number;
@@ -110,7 +152,7 @@ static void note_build(struct bf_rules *r, struct bf_nvme_rule_queue *q, const s
 	b->set = true;
 	for (uint32_t i = 0; i < 8; i++)
 		bf_put_le64(b->bytes + i * 8, e->field[i]);
-	q->built++;
+	come(q, e, BF_SEEN_nvm_build);
 }
 
 static uint32_t data_place(uint64_t data)
@@ -215,8 +257,7 @@ static void note_fetch(struct bf_rules *r, struct bf_nvme_rule_run *run, struct 
 	bf_rule_notice(r, (uint8_t)((q->fetch.what != BF_NVME_RULE_FETCHED_GOOD ? BF_NVME_RULE_BAD_FETCH : 0) |
 				    (bf_get_le64(e->tail + 32) ? BF_NVME_RULE_SECOND : 0)));
 	s->early = s->nbuilt <= s->nfetched;
-	s->nfetched++;
-	q->fetches++;
+	come(q, e, BF_SEEN_nvme_fetch);
 	s->fetched_ps = e->time_ps;
 	s->fetched_record = e->number;
 	note_sharing(r, run, e);
@@ -302,21 +343,6 @@ static void note_taken(struct bf_rules *r, struct bf_nvme_rule_queue *q, const s
 }
 
 /* ---- what the controller says of its queues ---- */
-
-static void note_ring(struct bf_nvme_rule_queue *q, const struct bf_seen *e)
-{
-	uint64_t slot = e->nvm_ring.from;
-	struct bf_nvme_rule_slot *s;
-
-	q->shadow_only = !e->nvm_ring.mmio;
-	q->last_rung = (uint32_t)e->nvm_ring.to;
-	if (e->nvm_ring.from >= e->nvm_ring.entries || e->nvm_ring.to >= e->nvm_ring.entries)
-		return;
-	while (slot != e->nvm_ring.to && (s = bf_nvme_rule_slot(q, slot)) != NULL) {
-		s->nrung++;
-		slot = slot + 1 == e->nvm_ring.entries ? 0 : slot + 1;
-	}
-}
 
 /* The driver looks elsewhere when a queue comes or goes, so that it counts anew. */
 static void forget_queue(struct bf_nvme_rule_queue *q, bool is_cq)
@@ -450,9 +476,11 @@ static void on_queue(struct bf_rules *r, struct bf_nvme_rule_run *run, struct bf
 		q->held = true;
 		break;
 	case BF_SEEN_nvm_ring:
-		q->cq_rung |= e->nvm_ring.queue == 1;
 		if (e->nvm_ring.queue == 0)
-			note_ring(q, e);
+			q->shadow_only = !e->nvm_ring.mmio;
+		else
+			q->cq_rung |= e->nvm_ring.queue == 1;
+		come(q, e, BF_SEEN_nvm_ring);
 		break;
 	case BF_SEEN_nvm_completion:
 		note_taken(r, q, e);

@@ -5,21 +5,22 @@
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(queue);
-	const struct bf_sdma_rule_span *s = &q->last_publish;
+	const struct bf_rule_way *s = &q->published;
 	struct bf_finding *f;
 
-	if (!complete || q->stopped || !q->w || s->to <= q->published || q->doorbells >= q->w->npublishes)
+	if (!complete || q->stopped || !q->w || s->upto <= q->announced.upto || q->doorbells >= q->w->npublishes)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
 	f->found.at_ps = s->at_ps;
 	bf_finding_since(f, s->at_ps, s->record);
-	bf_finding_index(f, q->published);
+	bf_finding_index(f, q->announced.upto);
 	bf_finding_say(f,
 		       "%s rang the doorbell of %s for bytes up to %" PRIu64
 		       ", and the last one that reached the engine was for %" PRIu64,
-		       bf_rule_actor(r->rules, s->actor), bf_rule_queue_name(r->rules, queue), s->to, q->published);
+		       bf_rule_actor(r->rules, s->actor), bf_rule_queue_name(r->rules, queue), s->upto,
+		       q->announced.upto);
 }
 
 const struct bf_rule bf_rule_sdma_doorbell_lost = {

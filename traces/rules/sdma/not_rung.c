@@ -38,44 +38,44 @@ static const struct waiter *lost_turn(const struct state *s, const struct bf_sdm
 static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool complete)
 {
 	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(queue);
-	const struct bf_sdma_rule_span *s = &q->last_reserve;
+	const struct bf_rule_way *s = &q->reserved;
 	const struct waiter *w;
 	struct bf_finding *f;
 	bool stale;
 
 	/* A doorbell that the engine never saw is another matter; one that it saw for less is none for this. */
-	if (!complete || q->stopped || !q->w || s->to <= q->published)
+	if (!complete || q->stopped || !q->w || s->upto <= q->announced.upto)
 		return;
-	stale = s->to <= q->last_publish.to;
+	stale = s->upto <= q->published.upto;
 	if (stale && q->doorbells < q->w->npublishes)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
-	s = stale ? &q->last_publish : s;
+	s = stale ? &q->published : s;
 	f->found.at_ps = s->at_ps;
 	bf_finding_since(f, s->at_ps, s->record);
-	bf_finding_index(f, q->published);
+	bf_finding_index(f, q->announced.upto);
 	w = stale ? NULL : lost_turn(r->state, q, s->actor);
 	if (w)
 		bf_finding_say(f,
 			       "%s waits for the turn of its bytes of %s up to %" PRIu64 ": the word at 0x%" PRIx64
 			       " gives it to a submission at %" PRIu64
 			       ", and there is none; the last doorbell covered those below %" PRIu64,
-			       bf_rule_actor(r->rules, s->actor), bf_rule_queue_name(r->rules, queue), s->to, w->va,
-			       w->turn, q->published);
+			       bf_rule_actor(r->rules, s->actor), bf_rule_queue_name(r->rules, queue), s->upto, w->va,
+			       w->turn, q->announced.upto);
 	else if (stale)
 		bf_finding_say(f,
 			       "%s rang for bytes of %s up to %" PRIu64 ", and the last of %" PRIu64
 			       " doorbells covered those below %" PRIu64 ": it had an older index",
-			       bf_rule_actor(r->rules, s->actor), bf_rule_queue_name(r->rules, queue), s->to,
-			       q->doorbells, q->published);
+			       bf_rule_actor(r->rules, s->actor), bf_rule_queue_name(r->rules, queue), s->upto,
+			       q->doorbells, q->announced.upto);
 	else
 		bf_finding_say(f,
 			       "%s reserved bytes of %s up to %" PRIu64
 			       ", and nobody rang: the last doorbell covered those below %" PRIu64,
-			       bf_rule_actor(r->rules, s->actor), bf_rule_queue_name(r->rules, queue), s->to,
-			       q->published);
+			       bf_rule_actor(r->rules, s->actor), bf_rule_queue_name(r->rules, queue), s->upto,
+			       q->announced.upto);
 }
 
 const struct bf_rule bf_rule_sdma_not_rung = {

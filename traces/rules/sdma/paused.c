@@ -7,14 +7,14 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	const struct bf_sdma_rule_queue *q = bf_sdma_rule_of(queue);
 	struct bf_finding *f;
 
-	if (!complete || !q->paused || q->published <= q->retired)
+	if (!complete || !q->paused || q->announced.upto <= q->decoded.upto)
 		return;
 	f = bf_rule_find(r, NULL, queue);
 	if (!f)
 		return;
-	bf_finding_index(f, q->retired);
+	bf_finding_index(f, q->decoded.upto);
 	bf_finding_say(f, "%s is paused, and bytes %" PRIu64 " to %" PRIu64 " of it were rung for and wait",
-		       bf_rule_queue_name(r->rules, queue), q->retired, q->published - 1);
+		       bf_rule_queue_name(r->rules, queue), q->decoded.upto, q->announced.upto - 1);
 }
 
 const struct bf_rule bf_rule_sdma_paused = {

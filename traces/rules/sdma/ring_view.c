@@ -39,19 +39,19 @@ static void on_resume(struct bf_rule_run *r, const struct bf_seen *e, const stru
 {
 	struct bf_finding *f;
 
-	if (!q->w || q->published <= q->retired ||
+	if (!q->w || q->announced.upto <= q->decoded.upto ||
 	    (e->sdma_queue.ring == q->address && e->sdma_queue.bytes == q->bytes))
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
 		return;
-	bf_finding_index(f, q->retired);
+	bf_finding_index(f, q->decoded.upto);
 	bf_finding_say(f,
 		       "%s was resumed with a ring of %" PRIu64 " bytes at 0x%" PRIx64
 		       "; the packets of its bytes %" PRIu64 " to %" PRIu64
 		       " were published before and lie in the ring of %" PRIu64 " bytes at 0x%" PRIx64,
-		       bf_rule_queue_name(r->rules, e->queue), e->sdma_queue.bytes, e->sdma_queue.ring, q->retired,
-		       q->published - 1, q->bytes, q->address);
+		       bf_rule_queue_name(r->rules, e->queue), e->sdma_queue.bytes, e->sdma_queue.ring, q->decoded.upto,
+		       q->announced.upto - 1, q->bytes, q->address);
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)

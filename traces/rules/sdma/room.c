@@ -23,19 +23,19 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	const struct bf_sdma_rule_queue *q = queue ? bf_sdma_rule_of(queue) : NULL;
 	struct bf_finding *f;
 
-	if (!q || q->stopped || q->paused || q->published > q->retired || q->last_reserve.to > q->retired)
+	if (!q || q->stopped || q->paused || q->announced.upto > q->decoded.upto || q->reserved.upto > q->decoded.upto)
 		return;
 	f = bf_rule_find(r, e, queue);
 	if (!f)
 		return;
-	bf_finding_index(f, q->retired);
+	bf_finding_index(f, q->decoded.upto);
 	bf_finding_say(f,
 		       "%s waits for the read pointer of %s at 0x%" PRIx64
 		       " to move on, and it will not: the engine has taken all of the %" PRIu64
 		       " bytes that were ever reserved, and the ring of %" PRIu64
 		       " bytes is empty; the pointer says 0x%" PRIx64 "%s",
 		       bf_rule_actor(r->rules, e->actor), bf_rule_queue_name(r->rules, queue), e->deadlock.va,
-		       q->retired, q->bytes, e->deadlock.value,
+		       q->decoded.upto, q->bytes, e->deadlock.value,
 		       q->wrapped ? ", an offset into the ring, not an index that grows" : "");
 }
 

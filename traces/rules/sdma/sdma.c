@@ -10,7 +10,24 @@
 #define RECENT 64u /* reservations that a store may belong to */
 #define AHEAD 4u   /* packets of a submission come one right after the other */
 
-/* What a sdma_queue record says. */
+/* ---- how far it has come ---- */
+
+static inline void came(struct bf_sdma_rule_queue *q, enum bf_sdma_at at, bool device, uint64_t from, uint64_t upto,
+			const struct bf_seen *e)
+{
+	(void)from;
+	bf_rule_way_to(at == BF_SDMA_AT_RESERVE    ? &q->reserved
+		       : at == BF_SDMA_AT_RING     ? &q->published
+		       : at == BF_SDMA_AT_DOORBELL ? &q->announced
+						   : &q->decoded,
+		       device, upto, e);
+}
+
+static inline void come(struct bf_sdma_rule_queue *q, const struct bf_seen *e, enum bf_seen_kind kind)
+{
+#include "traces/devices/sdma_packets.def"
+}
+
 /* ---- the driver's ---- */
 
 static void note_span(struct bf_sdma_rule_queue *q, const struct bf_seen *e)
@@ -24,14 +41,12 @@ static void note_span(struct bf_sdma_rule_queue *q, const struct bf_seen *e)
 	s.to = publish ? e->sdma_publish.to : e->sdma_reserve.to;
 	s.pad = !publish && e->sdma_reserve.pad;
 	s.pad_before = q->w->last_pad;
-	if (publish && s.to > q->last_publish.to)
-		q->last_publish = s;
-	else if (!publish && s.to > q->last_reserve.to)
-		q->last_reserve = s;
 	if (publish) {
+		come(q, e, BF_SEEN_sdma_publish);
 		q->w->publishes[q->w->npublishes++ % BF_SDMA_RULE_SPANS] = s;
 		bf_rule_expect(&q->w->publishes[q->w->npublishes % BF_SDMA_RULE_SPANS], sizeof(s));
 	} else {
+		come(q, e, BF_SEEN_sdma_reserve);
 		q->w->told[q->w->nreserves % BF_SDMA_RULE_SPANS].at_ps = BF_NEVER;
 		q->w->reserves[q->w->nreserves++ % BF_SDMA_RULE_SPANS] = s;
 		bf_rule_expect(&q->w->told[q->w->nreserves % BF_SDMA_RULE_SPANS], sizeof(q->w->told[0]));
@@ -147,7 +162,8 @@ static void note_queue(struct bf_sdma_rule_queue *q, const struct bf_seen *e)
 {
 	if (e->sdma_queue.event == BF_SDMA_QUEUE_PAUSED || e->sdma_queue.event == BF_SDMA_QUEUE_RESUMED)
 		q->paused = e->sdma_queue.event == BF_SDMA_QUEUE_PAUSED;
-	if (e->sdma_queue.event == BF_SDMA_QUEUE_RESUMED && q->published <= q->retired) { /* it may have moved */
+	if (e->sdma_queue.event == BF_SDMA_QUEUE_RESUMED &&
+	    q->announced.upto <= q->decoded.upto) { /* it may have moved */
 		q->address = e->sdma_queue.ring;
 		q->bytes = e->sdma_queue.bytes;
 	}
@@ -187,7 +203,7 @@ static void note_read(struct bf_rules *r, struct bf_sdma_rule_run *run, const st
 		run->read_queue = queue;
 		q->w->reads[q->w->nreads++ % BF_SDMA_RULE_READS] =
 		    (struct bf_sdma_rule_read){ index,      e->dma_read.va, e->dma_read.len,
-						e->time_ps, e->number,      q->published };
+						e->time_ps, e->number,      q->announced.upto };
 		if (index + e->dma_read.len > q->read_to)
 			q->read_to = index + e->dma_read.len;
 		return;
@@ -266,8 +282,7 @@ static void note_packet(struct bf_rules *r, struct bf_sdma_rule_run *run, struct
 		run->signals[signal_place(k->dst)] =
 		    (struct bf_sdma_rule_signalled){ k->dst, q->w->npackets - 1, e->queue };
 	bf_rule_notice(r, kind_noticed(p.kind));
-	if (!k->indirect)
-		q->retired = k->index + e->sdma_packet.dwords * 4;
+	come(q, e, BF_SEEN_sdma_packet);
 	bf_rule_expect(&q->w->packets[(q->w->npackets + AHEAD) % BF_SDMA_RULE_PACKETS], sizeof(*k));
 }
 
@@ -374,7 +389,7 @@ static void on_queue(struct bf_rules *r, struct bf_sdma_rule_run *run, const str
 		note_queue(q, e);
 		break;
 	case BF_SEEN_sdma_reserve:
-		q->reserved_retired = q->retired;
+		q->reserved_retired = q->decoded.upto;
 		note_span(q, e);
 		note_own(run, q, e);
 		break;
@@ -382,7 +397,7 @@ static void on_queue(struct bf_rules *r, struct bf_sdma_rule_run *run, const str
 		note_span(q, e);
 		break;
 	case BF_SEEN_sdma_doorbell:
-		q->published = e->sdma_doorbell.published;
+		come(q, e, BF_SEEN_sdma_doorbell);
 		q->doorbells++;
 		break;
 	case BF_SEEN_sdma_fetch:

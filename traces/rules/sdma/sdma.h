@@ -7,7 +7,8 @@
 
 #include "models/sdma/decode.h"
 #include "models/sdma/records.h"
-#include "traces/rules/rule.h"
+#include "traces/devices/points.h"
+#include "traces/rules/way.h"
 
 #define BF_SDMA_RULE_SPANS 1024u
 #define BF_SDMA_RULE_READS 256u
@@ -68,11 +69,12 @@ struct bf_sdma_rule_windows {
 struct bf_sdma_rule_queue {
 	struct bf_sdma_rule_windows *w; /* owned; NULL before the queue was created */
 	struct bf_ring *ring;
-	uint64_t bytes, retired, published, read_to;
+	/* How far its bytes have come: by the driver, by doorbells, by the engine that has decoded them. */
+	struct bf_rule_way reserved, published, announced, decoded;
+	uint64_t bytes, read_to;
 	uint64_t doorbells;     /* that reached the engine */
 	uint64_t address, rptr; /* of the ring, and where the read pointer goes */
 	bool wrapped, paused, stopped;
-	struct bf_sdma_rule_span last_reserve, last_publish; /* those that reach furthest */
 	struct bf_sdma_dialect dialect;
 	uint64_t fetch_index, fetch_address, fetch_len; /* the fetch on its way */
 	uint64_t reserved_retired;                      /* where the engine was at the last reservation */

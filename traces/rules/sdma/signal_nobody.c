@@ -9,7 +9,7 @@ static bool nothing_there(const struct bf_sdma_rule_queue *q, uint64_t va)
 
 	/* A read pointer is the engine's own word (SDMA-ROOM). */
 	if (!q->w || (q->rptr && va - q->rptr < 8) || q->w->npackets > BF_SDMA_RULE_PACKETS || q->stopped ||
-	    q->last_reserve.to > q->retired)
+	    q->reserved.upto > q->decoded.upto)
 		return false;
 	for (uint64_t back = 0; (k = bf_sdma_rule_packet_back(q, back)) != NULL; back++)
 		if (k->dst <= va + 7 && va < k->dst + 8)

@@ -18,7 +18,8 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	f = bf_sdma_rule_find_fault(r, e);
 	if (f)
-		bf_finding_say(f, ": it goes on behind %" PRIu64 ", up to where the doorbell was rung", q->published);
+		bf_finding_say(f, ": it goes on behind %" PRIu64 ", up to where the doorbell was rung",
+			       q->announced.upto);
 }
 
 const struct bf_rule bf_rule_sdma_truncated = {

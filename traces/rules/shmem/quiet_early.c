@@ -36,17 +36,17 @@ static void judge(struct bf_rule_run *r, const struct bf_seen *e, const struct w
 {
 	for (uint32_t i = 0; i < w->n; i++) {
 		const struct bf_mlx5_rule_queue *q = bf_mlx5_rule_of(w->to[i].queue);
-		struct bf_finding *f = q->done < w->to[i].upto && !q->failed ? bf_rule_find(r, e, NULL) : NULL;
+		struct bf_finding *f = q->done.upto < w->to[i].upto && !q->failed ? bf_rule_find(r, e, NULL) : NULL;
 
 		if (!f)
 			continue;
-		bf_finding_index(f, q->done);
+		bf_finding_index(f, q->done.upto);
 		bf_finding_say(f,
 			       "%s returned from a fence or quiet when the device had completed the entries of QP "
 			       "0x%" PRIx64 " on PE %" PRIu32 " below %" PRIu64
 			       ", and it had published those below %" PRIu64 " itself",
-			       bf_rule_actor(r->rules, e->actor), w->to[i].queue->number, w->to[i].queue->pe, q->done,
-			       w->to[i].upto);
+			       bf_rule_actor(r->rules, e->actor), w->to[i].queue->number, w->to[i].queue->pe,
+			       q->done.upto, w->to[i].upto);
 	}
 }
 
