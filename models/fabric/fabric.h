@@ -141,9 +141,21 @@ uint64_t bf_port_tx_free_ps(const struct bf_port *p);
 
 /*
  * Frames for queue pair `qpn` that an uplink holds back since nobody takes them: they are neither lost nor on their
- * way. 0 without an uplink. Time-outs wait for them, and senders do not add many to them.
+ * way. 0 without an uplink. Senders do not add many to them.
  */
 uint32_t bf_port_tx_held(const struct bf_port *p, uint32_t qpn);
+/*
+ * A time-out is due: is the other side at fault? False while frames for queue pair `qpn` are held back, while its
+ * process has not come to those that were sent to it (it has to wait for a processor), or what that one has sent is
+ * still to be taken here. Then the time-out is to ask again in a moment, with the same `wait`, which is all zeros when
+ * it asks for the first time. True also when nobody is there, or one who has done nothing for BF_UPLINK_PATIENCE_PS.
+ * Without an uplink true.
+ */
+struct bf_fabric_wait {
+	uint64_t sent, came; /* how far frames to that process, and from it, are to be seen to; 0: not known yet */
+	bool looked;         /* at sockets */
+};
+bool bf_port_tx_unanswered(const struct bf_port *p, uint32_t qpn, struct bf_fabric_wait *wait);
 /*
  * As bf_port_tx_free_ps(), for frames to queue pair `qpn` alone: BF_UPLINK_BUSY_PS ahead while BF_UPLINK_HELD_MAX of
  * its own are held back, whatever others have. Who looks first would take all the room each time otherwise.
@@ -169,22 +181,24 @@ void bf_port_leave(struct bf_port *p, uint32_t ipv4);
  * delivered to the local port `ipv4`, or that is sent to an address nobody here has; when it says yes, the frame is
  * handed to `send`, which owns it, at the moment when it would have arrived. Faults of the plan have been applied
  * before. With `busy` (may be NULL) saying yes bf_port_tx_free_ps() lies BF_UPLINK_BUSY_PS ahead, so that senders who
- * pace themselves wait. `held` (may be NULL): bf_port_tx_held(). `group` (may be NULL) hears of a multicast group that
- * the first port here wants, or no port any more: 0, or a negative errno for bf_port_join(). Of a frame to a group,
- * `takes` is asked with the group's address, and a copy of it is handed to `send`. NULL takes the uplink away, and
- * frames that were on their way to unknown addresses with it. Only with the ideal switch: -ENOTSUP in a topology.
- * -ENOMEM, or what `group` said; text in sim->error.
+ * pace themselves wait. `held` and `unanswered` (may be NULL): bf_port_tx_held(), bf_port_tx_unanswered(). `group` (may
+ * be NULL) hears of a multicast group that the first port here wants, or no port any more: 0, or a negative errno for
+ * bf_port_join(). Of a frame to a group, `takes` is asked with the group's address, and a copy of it is handed to
+ * `send`. NULL takes the uplink away, and frames that were on their way to unknown addresses with it. Only with the
+ * ideal switch: -ENOTSUP in a topology. -ENOMEM, or what `group` said; text in sim->error.
  */
 struct bf_fabric_uplink {
 	bool (*takes)(void *owner, uint32_t ipv4, const struct bf_packet *pkt);
 	void (*send)(void *owner, struct bf_packet *pkt);
 	bool (*busy)(void *owner);
 	uint32_t (*held)(void *owner, uint32_t qpn);
+	bool (*unanswered)(void *owner, uint32_t qpn, struct bf_fabric_wait *wait);
 	int (*group)(void *owner, uint32_t ipv4, bool join);
 	void *owner;
 };
 #define BF_UPLINK_BUSY_PS (20 * BF_US)
-#define BF_UPLINK_HELD_MAX 32u /* frames for one queue pair after which its senders make no more */
+#define BF_UPLINK_PATIENCE_PS (30 * BF_S) /* ours: for one that was stopped, or waits in a debugger */
+#define BF_UPLINK_HELD_MAX 32u            /* frames for one queue pair after which its senders make no more */
 int bf_fabric_set_uplink(struct bf_fabric *f, const struct bf_fabric_uplink *uplink);
 
 /*

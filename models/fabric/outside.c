@@ -117,6 +117,44 @@ static uint32_t held(void *owner, uint32_t qpn)
 	return (BF_LIKELY(!o->held) ? 0 : bf_peer_held(o, qpn)) + bf_udp_held(o, qpn);
 }
 
+/* What it has sent until a time-out first looked, its last words too, and has not been taken here. */
+static bool is_to_be_taken(struct bf_outside *o, uint32_t slot, uint64_t *came)
+{
+	for (uint32_t i = 0; i < o->sources_cap; i++) {
+		const struct bf_source *s = o->sources[i];
+
+		if (!s || s->slot != slot || !s->ring.shared)
+			continue;
+		if (!*came || *came - s->ring.at > s->ring.size)
+			*came = bf_ring_came(&s->ring);
+		if (s->ring.at < *came)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Processes wait for processors: this one too. So its sockets are looked at, by which new peers and datagrams come, but
+ * only once: with enough senders there is always something.
+ */
+static bool unanswered(void *owner, uint32_t qpn, struct bf_fabric_wait *wait)
+{
+	struct bf_outside *o = owner;
+	const uint32_t slot = qpn / BF_OUTSIDE_QPNS;
+
+	if (o->dead)
+		return true;
+	if (bf_udp_held(o, qpn))
+		return false;
+	if (!wait->looked) {
+		wait->looked = true;
+		if (bf_meet_look(o))
+			return false;
+	}
+	return o->udp || slot >= BF_OUTSIDE_SLOTS ||
+	       !(bf_peer_idles(o, slot, qpn, &wait->sent) || is_to_be_taken(o, slot, &wait->came));
+}
+
 /* Closes and unmaps everything. Without the epoll set, which a child shares with its parent, nobody else notices. */
 static void leave(struct bf_outside *o)
 {
@@ -139,7 +177,13 @@ int bf_outside_open(struct bf_sim *sim, struct bf_fabric *f, const struct bf_out
 	const char *network = opts->network ? opts->network : "default";
 	struct bf_outside *o = calloc(1, sizeof(*o));
 	struct bf_fabric_uplink uplink = {
-		.takes = takes, .send = send, .busy = busy, .held = held, .group = group, .owner = o
+		.takes = takes,
+		.send = send,
+		.busy = busy,
+		.held = held,
+		.unanswered = unanswered,
+		.group = group,
+		.owner = o,
 	};
 	int rc;
 
@@ -303,6 +347,7 @@ uint32_t bf_outside_poll(struct bf_outside *o, uint32_t budget)
 	if (__atomic_load_n(&o->door->news, __ATOMIC_RELAXED))
 		__atomic_exchange_n(&o->door->news, 0, __ATOMIC_ACQ_REL); /* before the rings are looked at */
 	n = take(o, budget);
+	o->took |= n != 0;
 	if (BF_UNLIKELY(n >= budget))
 		__atomic_store_n(&o->door->news, 1, __ATOMIC_RELAXED); /* there may be more */
 	return o->udp ? n + bf_udp_receive(o, budget - n) : n;
@@ -324,6 +369,19 @@ void bf_outside_looking(struct bf_outside *o, uint64_t until_ns)
 		__atomic_store_n(&o->door->looks_until_ns, until_ns, __ATOMIC_RELAXED);
 }
 
+/* After the answers have been shown, unless some are held back: time-outs of others wait for this. */
+static void show_answered(struct bf_outside *o)
+{
+	o->took = o->blocked != NULL;
+	for (uint32_t i = 0; i < o->sources_cap; i++) {
+		struct bf_source *s = o->sources[i];
+		const struct bf_peer *p = s && s->slot < BF_OUTSIDE_SLOTS ? o->peers[s->slot] : NULL;
+
+		if (s && s->ring.shared && !(p && p->blocked))
+			bf_ring_show_answered(&s->ring);
+	}
+}
+
 void bf_outside_flush(struct bf_outside *o)
 {
 	if (o->dead)
@@ -331,6 +389,8 @@ void bf_outside_flush(struct bf_outside *o)
 	if (o->blocked)
 		bf_peer_release(o);
 	bf_peer_flush(o);
+	if (o->took)
+		show_answered(o);
 	if (o->udp)
 		bf_udp_flush(o);
 }

@@ -39,6 +39,8 @@ struct bf_peer {
 	struct bf_held *held; /* by queue pair number, BF_OUTSIDE_QPNS of them; NULL until one is needed */
 	struct bf_held *turn; /* the last of the ring of those that have frames; NULL: none */
 	bool blocked;         /* in the list of those that have frames held back */
+	uint64_t idle_at;     /* how far it had answered when a time-out looked ... */
+	uint64_t idle_ps;     /* ... and since when it has not come further */
 	struct bf_peer *next_blocked;
 };
 
@@ -69,6 +71,7 @@ struct bf_outside {
 	struct bf_source **sources;
 	uint32_t nsources, sources_cap, next_source;
 	uint32_t held; /* frames held back, for rings and UDP */
+	bool took;     /* frames since sources were last told that they are answered */
 	struct bf_udp *udp;
 	struct bf_joined *joined;         /* multicast groups */
 	struct bf_recipients *recipients; /* of frames to them; NULL: none was sent */
@@ -92,9 +95,14 @@ struct bf_outside {
 /* outside_peer.c: sends to the process that has `slot`; false: there is none. */
 bool bf_peer_send(struct bf_outside *o, uint32_t slot, struct bf_packet *pkt);
 uint32_t bf_peer_held(const struct bf_outside *o, uint32_t qpn); /* frames for that queue pair */
-void bf_peer_release(struct bf_outside *o);                      /* what is held, as far as there is room now */
-void bf_peer_flush(struct bf_outside *o);                        /* tells those who have got something */
-void bf_peer_gone(struct bf_outside *o, struct bf_peer *p);      /* held frames are lost */
+/*
+ * Whether the process that has `slot` still has to come to what was sent to it, or held back for `qpn`, and is worth
+ * waiting for. `*sent` is the time-out's (struct bf_fabric_wait).
+ */
+bool bf_peer_idles(struct bf_outside *o, uint32_t slot, uint32_t qpn, uint64_t *sent);
+void bf_peer_release(struct bf_outside *o);                 /* what is held, as far as there is room now */
+void bf_peer_flush(struct bf_outside *o);                   /* tells those who have got something */
+void bf_peer_gone(struct bf_outside *o, struct bf_peer *p); /* held frames are lost */
 void bf_peer_free(struct bf_outside *o, struct bf_peer *p);
 void bf_outside_lose(struct bf_outside *o, struct bf_packet *pkt, enum bf_fabric_verdict verdict);
 

@@ -20,7 +20,7 @@
 #include "sim/grow.h"
 
 #define MAGIC 0x314f4642u /* "BFO1" */
-#define VERSION 1u        /* of greetings and of what is in rings */
+#define VERSION 2u        /* of greetings and of what is in rings */
 #define SOURCES_MAX (2 * BF_OUTSIDE_SLOTS)
 #define FDS_MAX 4u
 

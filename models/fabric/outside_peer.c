@@ -25,6 +25,7 @@ static struct bf_peer *new_peer(struct bf_outside *o, uint32_t slot)
 		return NULL;
 	p->slot = slot;
 	p->fd = -1;
+	p->idle_at = UINT64_MAX;
 	o->peers[slot] = p;
 	return p;
 }
@@ -106,6 +107,39 @@ uint32_t bf_peer_held(const struct bf_outside *o, uint32_t qpn)
 	return p && p->held ? p->held[qpn % BF_OUTSIDE_QPNS].count : 0;
 }
 
+static void touch(struct bf_outside *o, struct bf_peer *p)
+{
+	if (p->touched)
+		return;
+	p->touched = true;
+	p->next_touched = o->touched;
+	o->touched = p;
+}
+
+/*
+ * What a time-out finds in the ring when it first looks is what it waits for: others who go on sending would keep it
+ * waiting for ever.
+ */
+bool bf_peer_idles(struct bf_outside *o, uint32_t slot, uint32_t qpn, uint64_t *sent)
+{
+	struct bf_peer *p = o->peers[slot];
+	uint64_t answered;
+
+	if (!p || p->fd < 0)
+		return false;
+	if (!*sent || *sent > p->ring.at) /* another process may have the place by now */
+		*sent = p->ring.at;
+	answered = bf_ring_answered(&p->ring);
+	if (answered >= *sent && !bf_peer_held(o, qpn))
+		return false;
+	touch(o, p); /* it is told once more */
+	if (p->idle_at != answered) {
+		p->idle_at = answered;
+		p->idle_ps = o->sim->now_ps;
+	}
+	return o->sim->now_ps - p->idle_ps < BF_UPLINK_PATIENCE_PS;
+}
+
 static void lose_held(struct bf_outside *o, struct bf_peer *p)
 {
 	while (p->turn)
@@ -121,6 +155,7 @@ void bf_peer_gone(struct bf_outside *o, struct bf_peer *p)
 	bf_door_unmap(p->door);
 	p->door = NULL;
 	p->retry_ns = 0;
+	p->idle_at = UINT64_MAX;
 	bf_outside_forget_members(o);
 	lose_held(o, p);
 }
@@ -132,15 +167,6 @@ void bf_peer_free(struct bf_outside *o, struct bf_peer *p)
 	bf_peer_gone(o, p);
 	free(p->held);
 	free(p);
-}
-
-static void touch(struct bf_outside *o, struct bf_peer *p)
-{
-	if (p->touched)
-		return;
-	p->touched = true;
-	p->next_touched = o->touched;
-	o->touched = p;
 }
 
 /* 0: it is in the ring. -EAGAIN: no room. Anything else: the peer has spoilt its ring and is gone. */

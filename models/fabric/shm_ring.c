@@ -140,6 +140,11 @@ bool bf_ring_want(struct bf_shm_ring *r)
 	return has_room(r, entry_size(BF_PACKET_MAX));
 }
 
+uint64_t bf_ring_answered(const struct bf_shm_ring *r)
+{
+	return __atomic_load_n(&r->shared->answered, __ATOMIC_ACQUIRE);
+}
+
 int bf_ring_take(struct bf_shm_ring *r, void *frame)
 {
 	const uint8_t *from = r->bytes + (r->at & (r->size - 1));
@@ -174,6 +179,19 @@ bool bf_ring_show_taken(struct bf_shm_ring *r)
 	if (__atomic_load_n(&r->shared->tail, __ATOMIC_RELAXED) - r->at > r->size / 2)
 		return false;
 	return __atomic_exchange_n(&r->shared->want, 0, __ATOMIC_ACQ_REL) != 0;
+}
+
+void bf_ring_show_answered(struct bf_shm_ring *r)
+{
+	if (r->answered == r->at)
+		return;
+	__atomic_store_n(&r->shared->answered, r->at, __ATOMIC_RELEASE);
+	r->answered = r->at;
+}
+
+uint64_t bf_ring_came(const struct bf_shm_ring *r)
+{
+	return __atomic_load_n(&r->shared->tail, __ATOMIC_ACQUIRE);
 }
 
 bool bf_ring_empty(struct bf_shm_ring *r)

@@ -21,15 +21,18 @@ struct bf_ring_head {
 	uint64_t tail __attribute__((aligned(64))); /* bytes put so far: the producer's */
 	uint64_t head __attribute__((aligned(64))); /* bytes taken so far: the consumer's */
 	uint32_t want __attribute__((aligned(64))); /* the producer waits for room */
+	/* Bytes that were taken and whose answers were put into rings: the consumer's, never above `head`. */
+	uint64_t answered __attribute__((aligned(64)));
 };
 
 struct bf_shm_ring {
 	struct bf_ring_head *shared; /* NULL: no ring */
 	uint8_t *bytes;
-	uint32_t size;  /* a power of two */
-	uint64_t at;    /* own index */
-	uint64_t shown; /* the same as the other side can see it */
-	uint64_t other; /* the other side's as last seen */
+	uint32_t size;     /* a power of two */
+	uint64_t at;       /* own index */
+	uint64_t shown;    /* the same as the other side can see it */
+	uint64_t other;    /* the other side's as last seen */
+	uint64_t answered; /* the consumer's, as the other side can see it */
 };
 
 /* The producer's: memory for `size` bytes (rounded up) and a descriptor to hand over. 0 or a negative errno. */
@@ -47,6 +50,8 @@ int bf_ring_put(struct bf_shm_ring *r, const void *frame, uint32_t len);
 void bf_ring_show(struct bf_shm_ring *r);
 /* Asks the consumer to say when half of it is free. True: there is room for a frame of any length already. */
 bool bf_ring_want(struct bf_shm_ring *r);
+/* How far the consumer has answered, by its own account. */
+uint64_t bf_ring_answered(const struct bf_shm_ring *r);
 
 /*
  * Consumer. Copies the next frame to `frame`, which has room for BF_PACKET_MAX bytes: its length, 0 when there is none,
@@ -56,6 +61,10 @@ bool bf_ring_want(struct bf_shm_ring *r);
 int bf_ring_take(struct bf_shm_ring *r, void *frame);
 bool bf_ring_show_taken(struct bf_shm_ring *r);
 bool bf_ring_empty(struct bf_shm_ring *r);
+/* Says that what was taken so far has been answered, and that the answers can be seen. */
+void bf_ring_show_answered(struct bf_shm_ring *r);
+/* How far the producer has put things, as it shows it. */
+uint64_t bf_ring_came(const struct bf_shm_ring *r);
 
 /* Where a process sleeps until others have something for it. In shared memory, atomic. */
 struct bf_door {

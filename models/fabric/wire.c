@@ -346,6 +346,13 @@ uint32_t bf_port_tx_held(const struct bf_port *p, uint32_t qpn)
 	return BF_UNLIKELY(u->held != NULL) ? u->held(u->owner, qpn) : 0;
 }
 
+bool bf_port_tx_unanswered(const struct bf_port *p, uint32_t qpn, struct bf_fabric_wait *wait)
+{
+	const struct bf_fabric_uplink *u = &p->fabric->uplink;
+
+	return BF_LIKELY(!u->unanswered) || u->unanswered(u->owner, qpn, wait);
+}
+
 uint64_t bf_port_tx_free_for_ps(const struct bf_port *p, uint32_t qpn)
 {
 	if (BF_UNLIKELY(bf_port_tx_held(p, qpn) >= BF_UPLINK_HELD_MAX))

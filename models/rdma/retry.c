@@ -4,6 +4,9 @@
  * One timer a queue pair covers the oldest unacknowledged packet. Progress only moves a deadline; the pending event
  * looks at it when it fires and goes back to sleep. The event is cancelled when nothing is in flight, so that an idle
  * simulation ends.
+ *
+ * Where peers are other processes, a deadline may pass because one of them had no processor. Then it is not the peer's
+ * fault, and the timer asks again in a moment.
  */
 #include "models/rdma/transport_internal.h"
 
@@ -14,6 +17,7 @@ static const uint16_t rnr_units[32] = {
 };
 
 #define RNR_FOREVER 7
+#define ASK_AGAIN_PS BF_MS
 
 /* Local ACK Timeout (IBA vol. 1 section 9.7.6.1.3). */
 static uint64_t rto_ps(const struct bf_rdma_qp *qp)
@@ -135,6 +139,21 @@ bool bf_rdma_use_retry(struct bf_rdma_qp *qp)
 	return false;
 }
 
+/* True: the deadline is a later one now. */
+static bool waits(struct bf_rdma_qp *qp, uint64_t deadline)
+{
+	const uint64_t most = rto_ps(qp);
+
+	if (deadline != qp->rto_asked)
+		qp->rto_wait = (struct bf_fabric_wait){ 0 };
+	if (BF_LIKELY(bf_port_tx_unanswered(qp->port, qp->remote_qpn, &qp->rto_wait)))
+		return false;
+	qp->rto_asked = qp->dev->sim->now_ps + (most < ASK_AGAIN_PS ? most : ASK_AGAIN_PS);
+	qp->rto_deadline = qp->rto_asked;
+	bf_sim_at(qp->dev->sim, &qp->rto_event, qp->rto_deadline);
+	return true;
+}
+
 void bf_rdma_rto_fired(struct bf_event *ev)
 {
 	struct bf_rdma_qp *qp = BF_CONTAINER_OF(ev, struct bf_rdma_qp, rto_event);
@@ -145,11 +164,9 @@ void bf_rdma_rto_fired(struct bf_event *ev)
 		bf_sim_at(qp->dev->sim, ev, qp->rto_deadline);
 		return;
 	}
-	qp->rto_deadline = BF_NEVER;
-	if (BF_UNLIKELY(bf_port_tx_held(qp->port, qp->remote_qpn))) {
-		bf_rdma_rto_start(qp); /* what has not left cannot be answered */
+	if (BF_UNLIKELY(waits(qp, qp->rto_deadline)))
 		return;
-	}
+	qp->rto_deadline = BF_NEVER;
 	qp->dev->count.timeouts++;
 	if (bf_rdma_use_retry(qp)) {
 		qp->lost_valid = false;

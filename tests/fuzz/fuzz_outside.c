@@ -150,7 +150,7 @@ static void say(const struct fuzz *f, int fd, const uint8_t *bytes, size_t len, 
 
 static void greet(const struct fuzz *f, int fd, uint32_t kind, uint8_t which, uint32_t nfds)
 {
-	const uint32_t m[4] = { 0x314f4642, 1, kind, 1 };
+	const uint32_t m[4] = { 0x314f4642, 2, kind, 1 };
 
 	say(f, fd, (const uint8_t *)m, sizeof(m), nfds, which);
 }

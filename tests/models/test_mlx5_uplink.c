@@ -14,7 +14,8 @@ static struct {
 	struct bf_port *to;
 	struct bf_packet *first, **last;
 	uint32_t qpn, held, most, sent;
-	bool shut;
+	uint32_t asked, began; /* time-outs, and those that were new ones */
+	bool shut, idle;       /* the peer takes what comes, and has no processor to answer */
 } way;
 
 static struct rig_pair p;
@@ -47,6 +48,17 @@ static uint32_t held(void *owner, uint32_t qpn)
 	return qpn == way.qpn ? way.held : 0;
 }
 
+/* Frames that wait here are not the peer's fault. */
+static bool unanswered(void *owner, uint32_t qpn, struct bf_fabric_wait *wait)
+{
+	(void)owner;
+	if (!wait->sent)
+		way.began++;
+	wait->sent = 1;
+	way.asked++;
+	return qpn != way.qpn || !(way.held || way.idle);
+}
+
 static void open_way(void)
 {
 	way.shut = false;
@@ -63,7 +75,9 @@ static void open_way(void)
 static void setup(void)
 {
 	static const struct rig_qp_opts o = { .log_sq = 6, .log_rq = 5, .log_stride = 2, .mtu = 3, .retry = 1 };
-	static const struct bf_fabric_uplink uplink = { .takes = takes, .send = send, .held = held };
+	static const struct bf_fabric_uplink uplink = {
+		.takes = takes, .send = send, .held = held, .unanswered = unanswered
+	};
 
 	rig_pair_open(&p, 1, &bf_mlx5_instant, &o); /* where frames leave as they are made */
 	memset(&way, 0, sizeof(way));
@@ -186,6 +200,33 @@ START_TEST(the_receiver_goes_meanwhile)
 }
 END_TEST
 
+/*
+ * Its time-out asks every millisecond. Those that it had to wait for did not use up its only retry: from then on it has
+ * both time-outs, of 1 ms each, and not sooner.
+ */
+START_TEST(a_peer_without_a_processor)
+{
+	way.idle = true;
+	ck_assert(!rig_modify(&p.q[1], BF_MLX5_CMD_2RST_QP, &p.q[0], &(struct rig_qp_opts){ 0 }));
+	open_way();
+	write_packets(0, 1); /* it leaves, and is lost */
+	wait(100 * BF_MS);
+	ck_assert_uint_eq(way.sent, 1);
+	ck_assert_uint_ge(way.asked, 90);
+	ck_assert_uint_le(way.asked, 101);
+	ck_assert_uint_eq(way.began, 1);
+	ck_assert_uint_eq(state(), BF_MLX5_QPS_RTS);
+	way.idle = false;
+	wait(BF_MS);
+	ck_assert_uint_eq(way.sent, 2);
+	ck_assert_ptr_null(rig_poll(&p.scq[0]));
+	rig_run(&p.rig);
+	expect(BF_MLX5_CQE_REQ_ERR);
+	ck_assert_uint_eq(way.sent, 2);
+	ck_assert_uint_eq(way.began, 2);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("mlx5_uplink");
@@ -199,6 +240,7 @@ int main(void)
 	tcase_add_test(tc, held_for_another_queue_pair);
 	tcase_add_test(tc, what_has_left_runs_out);
 	tcase_add_test(tc, the_receiver_goes_meanwhile);
+	tcase_add_test(tc, a_peer_without_a_processor);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

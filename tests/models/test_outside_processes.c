@@ -350,13 +350,13 @@ static void lie_say(const struct liar *l, const void *bytes, size_t len, const i
 }
 
 /* Magic, version, kind, slot. */
-static const uint32_t hello[4] = { 0x314f4642, 1, 1, 5 };
+static const uint32_t hello[4] = { 0x314f4642, 2, 1, 5 };
 
 START_TEST(test_greetings_that_are_none)
 {
-	static const uint32_t magic[4] = { 0x314f4643, 1, 1, 5 }, version[4] = { 0x314f4642, 2, 1, 5 },
-			      kind[4] = { 0x314f4642, 1, 2, 5 }, slot[4] = { 0x314f4642, 1, 1, 1024 },
-			      longer[5] = { 0x314f4642, 1, 1, 5, 0 };
+	static const uint32_t magic[4] = { 0x314f4643, 2, 1, 5 }, version[4] = { 0x314f4642, 1, 1, 5 },
+			      kind[4] = { 0x314f4642, 2, 2, 5 }, slot[4] = { 0x314f4642, 2, 1, 1024 },
+			      longer[5] = { 0x314f4642, 2, 1, 5, 0 };
 	struct {
 		const void *bytes;
 		size_t len, nfds;

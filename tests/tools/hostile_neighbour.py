@@ -18,7 +18,7 @@ def processes():
 
 
 def greeting():
-    words = [r.choice((HELLO, HELLO, HELLO + 1)), r.choice((0, 1, 1, 2)), r.choice((0, 1, 1, 2)), r.choice((0, 5, 1023, 1024))]
+    words = [r.choice((HELLO, HELLO, HELLO + 1)), r.choice((1, 2, 2, 3)), r.choice((0, 1, 1, 2)), r.choice((0, 5, 1023, 1024))]
     return (struct.pack('<4I', *words) + r.randbytes(40))[:r.choice((0, 1, 15, 16, 16, 16, 17, 56))]
 
 

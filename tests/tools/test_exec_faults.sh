@@ -88,6 +88,25 @@ kill -9 $pid
 wait $pid 2>/dev/null || :
 within 20 empty || fail "a killed command left $(ls -A "$TMPDIR")"
 
+# One side gets no processor for longer than all retries of the other take, which waits: nothing was lost. A few small
+# requests at a time, since more would be held back at the sender.
+if command -v ib_write_bw >/dev/null; then
+	next_port
+	"$BELFRY" exec --net "$net" -- ib_write_bw -x 1 -D 3 -s 64 -t 4 -p $port >server 2>&1 &
+	server=$!
+	ready $port $server || fail "the server does not listen"
+	"$BELFRY" exec --net "$net" -- stdbuf -oL ib_write_bw -x 1 -D 3 -s 64 -t 4 -p $port 127.0.0.1 >out 2>err &
+	client=$!
+	within 20 grep -q '#bytes' out || fail "the client does not begin"
+	for stopped in $(pgrep -f "^ib_write_bw .* -p $port\$"); do
+		kill -STOP "$stopped"
+		sleep 1.5 # eight times 67 ms, and more
+		kill -CONT "$stopped"
+	done
+	wait $client || fail "the client of a server that was stopped ended with $?"
+	wait $server || fail "the server that was stopped ended with $?"
+fi
+
 # One side is killed in the middle: the other's requests run out of retries.
 if command -v ib_write_bw >/dev/null; then
 	next_port

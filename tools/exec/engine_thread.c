@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -181,7 +182,7 @@ static void ask_for_short_slices(void)
 		int32_t nice;
 		uint32_t priority;
 		uint64_t runtime_ns, deadline_ns, period_ns;
-	} attr = { .size = sizeof(attr), .runtime_ns = SLICE_NS };
+	} attr = { .size = sizeof(attr), .nice = getpriority(PRIO_PROCESS, 0), .runtime_ns = SLICE_NS };
 
 	syscall(SYS_sched_setattr, 0, &attr, 0);
 }
