@@ -24,6 +24,7 @@ struct member {
 struct meeting {
 	uint64_t mask, arrived;
 	uint64_t latest_ps;
+	bool values; /* somebody brought one */
 };
 
 /* A complete meeting whose members go home: one event for all of them. */
@@ -70,6 +71,8 @@ struct act {
 struct bf_team {
 	struct bf_sim *sim;
 	uint32_t n, open;
+	uint64_t stood;                  /* those for whom a member stands; 0: nobody */
+	uint32_t stand_in, stand_in_met; /* that member, and its meetings before */
 	struct crew crew;
 	struct act act[2]; /* this one, and the one before, whose followers may yet have to go on */
 	uint32_t acts;
@@ -199,33 +202,43 @@ static void sleep_in_team(struct bf_team *t, struct bf_agent *self)
 	w->describe = NULL;
 }
 
+static void give_results(struct bf_team *t, const struct meeting *done)
+{
+	uint64_t ballot = 0;
+
+	for (uint64_t left = done->mask; left; left &= left - 1) {
+		if (t->member[__builtin_ctzll(left)].value)
+			ballot |= left & -left;
+	}
+	for (uint64_t left = done->mask; left; left &= left - 1) {
+		struct member *m = &t->member[__builtin_ctzll(left)];
+
+		m->result = m->value;
+		if (m->what == BALLOT)
+			m->result = ballot;
+		else if (m->what == SHUFFLE && m->from < t->n && done->mask >> m->from & 1)
+			m->result = t->member[m->from].value;
+	}
+}
+
 /* Gives each member its result before anybody goes: the first may be in the next meeting when the last one wakes. */
 static void complete(struct bf_team *t, struct meeting *meeting, uint32_t last)
 {
 	const struct meeting done = *meeting;
 	struct bf_agent *self = t->member[last].agent;
-	uint64_t ballot = 0;
 
 	*meeting = t->meeting[--t->open];
-	for (uint64_t left = done.mask; left; left &= left - 1) {
-		if (t->member[__builtin_ctzll(left)].value)
-			ballot |= left & -left;
-	}
-	for (uint64_t left = done.mask; left; left &= left - 1) {
+	for (uint64_t left = done.mask & ~t->stood; left; left &= left - 1) {
 		struct member *m = &t->member[__builtin_ctzll(left)];
 
 		m->mask = 0;
 		m->met++;
-		m->result = m->value;
-		if (m->what == BALLOT)
-			m->result = ballot;
-		else if (m->what == SHUFFLE && m->from < t->n && done.mask >> m->from & 1)
-			m->result = t->member[m->from].value;
 	}
+	if (done.values)
+		give_results(t, &done);
 	bf_agent_charge(self, done.latest_ps - bf_agent_now(self));
-	if (done.mask == 1ull << last)
-		return;
-	depart_at(t, done.mask & ~(1ull << last), done.latest_ps);
+	if (done.mask & ~(1ull << last | t->stood))
+		depart_at(t, done.mask & ~(1ull << last | t->stood), done.latest_ps);
 }
 
 static uint64_t meet(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, struct member brought)
@@ -245,7 +258,8 @@ static uint64_t meet(struct bf_team *t, struct bf_agent *self, uint32_t index, u
 	brought.mask = mask;
 	brought.met = t->member[index].met;
 	t->member[index] = brought;
-	meeting->arrived |= 1ull << index;
+	meeting->arrived |= 1ull << index | (index == t->stand_in ? t->stood & mask : 0);
+	meeting->values |= brought.what != SYNC;
 	if (local > meeting->latest_ps)
 		meeting->latest_ps = local;
 	if (meeting->arrived == mask)
@@ -270,6 +284,42 @@ uint64_t bf_team_ballot(struct bf_team *t, struct bf_agent *self, uint32_t index
 {
 	return meet(t, self, index, mask, (struct member){ .what = BALLOT, .value = value });
 }
+
+/* ---- one stands for its neighbours ---- */
+
+void bf_team_stand(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask)
+{
+	t->member[index].agent = self;
+	t->stand_in = index;
+	t->stand_in_met = t->member[index].met;
+	t->stood = mask & ~(1ull << index);
+}
+
+void bf_team_stood(struct bf_team *t, struct bf_agent *self, uint32_t index)
+{
+	t->member[index].agent = self;
+	sleep_in_team(t, self);
+}
+
+void bf_team_stand_end(struct bf_team *t, struct bf_agent *self)
+{
+	struct bf_agents *ags = t->sim->agents;
+	struct bf_agent *behind = ags->line, **end = &ags->line;
+
+	for (uint64_t left = t->stood; left; left &= left - 1) {
+		struct member *m = &t->member[__builtin_ctzll(left)];
+
+		assert(m->agent && m->agent->state == BF_AGENT_WAITING);
+		m->met += t->member[t->stand_in].met - t->stand_in_met;
+		m->agent->charge_ps = self->charge_ps;
+		*end = m->agent;
+		end = &m->agent->wait->behind;
+	}
+	*end = behind;
+	t->stood = 0;
+}
+
+/* ---- one leads while all do the same ---- */
 
 /* The crew goes on, each at its own time and for itself. */
 static void part(struct bf_team *t, uint32_t last)
@@ -538,5 +588,7 @@ struct bf_agent *bf_team_follower(const struct bf_team *t, uint32_t index)
 
 uint32_t bf_team_met(const struct bf_team *t, uint32_t index)
 {
-	return index < t->n ? t->member[index].met : 0;
+	if (index >= t->n)
+		return 0;
+	return t->member[index].met + (t->stood >> index & 1 ? t->member[t->stand_in].met - t->stand_in_met : 0);
 }

@@ -66,6 +66,16 @@ void bf_team_follow(struct bf_team *t, struct bf_agent *self, uint32_t index, ui
 bool bf_team_act_meet(struct bf_team *t, uint64_t spent_ps, bool fenced);
 void bf_team_act_end(struct bf_team *t, uint64_t spent_ps);
 
+/*
+ * Self: members that stand side by side and do the same from here on, but are not first or last of their team. The
+ * first of `mask` stands for all: from bf_team_stand() on its meetings (bf_team_sync() alone) are theirs. They sleep in
+ * bf_team_stood() until bf_team_stand_end(), and go on right behind it. Who comes last to a meeting, and in which event
+ * the others leave it, is as if each were there.
+ */
+void bf_team_stand(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask);
+void bf_team_stood(struct bf_team *t, struct bf_agent *self, uint32_t index);
+void bf_team_stand_end(struct bf_team *t, struct bf_agent *self);
+
 /* Of a team in which somebody acts for the others: member `index`, which sleeps. */
 struct bf_agent *bf_team_follower(const struct bf_team *t, uint32_t index);
 

@@ -201,6 +201,9 @@ void bf_watch_nobody(struct bf_cluster_lane *l, uint32_t address);
 void bf_watch_brings(struct bf_cta_of *to, uint32_t bar, uint32_t bytes);
 void bf_watch_store(struct bf_cluster_lane *l, struct bf_cta_of *to, uint32_t offset, const void *data, uint32_t len);
 void bf_watch_load(struct bf_cluster_lane *l, struct bf_cta_of *from, uint32_t offset, const void *data, uint32_t len);
+/* The same for `n` granules of lanes for whom one stands: their code is right, so nothing is looked for. */
+void bf_watch_row_stored(struct bf_cta_of *to, uint32_t offset, uint32_t n);
+void bf_watch_row_loaded(const struct bf_cluster_lane *l, struct bf_cta_of *from, uint32_t offset, uint32_t n);
 /* A copy will write there; before that, of a bulk copy that this lane issues into its own block. */
 void bf_watch_copied(struct bf_cta_of *to, uint32_t offset, uint32_t len);
 void bf_watch_bulk(struct bf_cluster_lane *l, uint32_t offset, uint32_t len);

@@ -21,9 +21,8 @@ struct bf_cta_of *bf_cta_named(const struct bf_cta_of *from, uint32_t address)
 
 static void wake_lanes(struct bf_warp_of *w, uint32_t lanes)
 {
-	for (uint32_t i = 0; i < BF_LANES; i++)
-		if (lanes >> i & 1)
-			bf_agent_unpark(w->lane[i].thread.agent);
+	for (uint32_t left = lanes; left; left &= left - 1)
+		bf_agent_unpark(w->lane[__builtin_ctz(left)].thread.agent);
 }
 
 static void put_flight(struct bf_flight *f)
@@ -33,7 +32,7 @@ static void put_flight(struct bf_flight *f)
 
 	f->next = w->idle;
 	w->idle = f;
-	wake_lanes(w, lanes);
+	wake_lanes(w, lanes & ~w->team.stood);
 }
 
 static void resume(struct bf_event *ev)
@@ -229,9 +228,12 @@ void bf_cluster_gather(struct bf_event *ev)
 void bf_cluster_ask(struct bf_cluster_lane *l, const char *what)
 {
 	struct bf_warp_of *w = l->warp;
+	const uint32_t lanes = bf_sim_stands_for(&l->thread);
 
 	bf_agent_sync(l->thread.agent);
-	w->asking |= 1u << l->thread.lane;
+	w->asking |= lanes;
+	for (uint32_t left = lanes & w->team.stood; left; left &= left - 1)
+		w->lane[__builtin_ctz(left)].request = l->request;
 	if (!bf_event_pending(&w->gather))
 		bf_sim_at(bf_cluster_sim_of(w->cta), &w->gather, bf_cluster_sim_of(w->cta)->now_ps);
 	bf_agent_park(l->thread.agent, what);

@@ -25,9 +25,26 @@ struct bf_cluster_lane *bf_lane_of(const struct bf_thread *t)
 
 /* ---- the platform's primitives ---- */
 
+/* What is known of a lane's wait is so of those for whom it stands. */
+static void wait_is_theirs(const struct bf_cluster_lane *l)
+{
+	for (uint32_t left = bf_sim_stands_for(&l->thread) & l->warp->team.stood; left; left &= left - 1) {
+		struct bf_cluster_lane *other = &l->warp->lane[__builtin_ctz(left)];
+
+		other->waits = l->waits;
+		other->wait_tries = l->wait_tries;
+		other->wait_bar = l->wait_bar;
+		other->wait_parity = l->wait_parity;
+		other->wait_since_ps = l->wait_since_ps;
+	}
+}
+
 static void went_on(struct bf_cluster_lane *l)
 {
-	l->waits = false;
+	if (l->waits) {
+		l->waits = false;
+		wait_is_theirs(l);
+	}
 	l->warp->cta->cluster->grid->progress_ps = bf_cluster_sim_of(l->warp->cta)->now_ps;
 }
 
@@ -45,6 +62,7 @@ static void waited(struct bf_cluster_lane *l, const struct bf_bar_request *r, bo
 	l->wait_bar = r->bar;
 	l->wait_parity =
 	    r->op == BF_BAR_TEST_TOKEN || r->op == BF_BAR_TRY_TOKEN ? (uint32_t)(r->token >> 63) : r->count & 1;
+	wait_is_theirs(l);
 }
 
 uint64_t bf_sim_cluster_mbar(struct bf_thread *t, const struct bf_bar_request *r)
@@ -138,6 +156,45 @@ void bf_sim_cluster_shared_store(struct bf_thread *t, uint32_t address, const vo
 		return;
 	bf_watch_store(l, cta, bf_shared_offset(address), from, len);
 	bf_store(t->agent, cta->window + bf_shared_offset(address), from, len, BF_WEAK, BF_SCOPE_CTA);
+}
+
+void bf_sim_cluster_shared_load_row(struct bf_thread *t, uint32_t address, struct bf_vec128 *to, uint32_t n)
+{
+	struct bf_cluster_lane *l = bf_lane_of(t);
+	struct bf_cta_of *cta;
+
+	if (n == 1) {
+		bf_sim_cluster_shared_load(t, address, to, sizeof(*to));
+		return;
+	}
+	cta = access_to(l, address, n * (uint32_t)sizeof(*to));
+	memset(to, 0, n * sizeof(*to));
+	if (!cta)
+		return;
+	bf_load(t->agent, cta->window + bf_shared_offset(address), to, sizeof(*to), BF_RELAXED, BF_SCOPE_CTA);
+	memcpy(to, cta->window + bf_shared_offset(address), n * sizeof(*to));
+	bf_watch_row_loaded(l, cta, bf_shared_offset(address), n);
+}
+
+void bf_sim_cluster_shared_store_row(struct bf_thread *t, uint32_t address, const struct bf_vec128 *from, uint32_t n)
+{
+	struct bf_cluster_lane *l = bf_lane_of(t);
+	struct bf_cta_of *cta;
+
+	if (n == 1) {
+		bf_sim_cluster_shared_store(t, address, from, sizeof(*from));
+		return;
+	}
+	cta = access_to(l, address, n * (uint32_t)sizeof(*from));
+	if (!cta)
+		return;
+	bf_watch_row_stored(cta, bf_shared_offset(address), n);
+	bf_agent_charge(t->agent, t->agent->view->cost->store);
+	bf_view_stored(t->agent, 1);
+	l->warp->team.stood_stores++;
+	bf_bulk_plain_store(cta->model, l->warp->index, bf_hopper_map(bf_shared_offset(address), cta->rank), from,
+			    n * (uint32_t)sizeof(*from));
+	bf_agents_touched(t->agent->sim, cta->window + bf_shared_offset(address), n * sizeof(*from));
 }
 
 static void round_over(struct bf_meeting *m, struct bf_cluster_lane *all, uint32_t n)

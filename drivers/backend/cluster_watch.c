@@ -244,6 +244,24 @@ void bf_watch_store(struct bf_cluster_lane *l, struct bf_cta_of *to, uint32_t of
 	g->thread = (uint16_t)(l->warp->index * BF_LANES + l->thread.lane);
 }
 
+void bf_watch_row_stored(struct bf_cta_of *to, uint32_t offset, uint32_t n)
+{
+	struct bf_granule *g = &to->granule[offset / BF_WATCH_GRANULE];
+
+	for (uint32_t i = 0; i < n; i++)
+		g[i].valid = g[i].filler = 0;
+}
+
+void bf_watch_row_loaded(const struct bf_cluster_lane *l, struct bf_cta_of *from, uint32_t offset, uint32_t n)
+{
+	struct bf_granule *g = &from->granule[offset / BF_WATCH_GRANULE];
+
+	for (uint32_t i = 0; i < n; i++) {
+		g[i].reader = (uint16_t)(l->warp->index + 1);
+		g[i].fences = l->warp->fences;
+	}
+}
+
 void bf_watch_copied(struct bf_cta_of *to, uint32_t offset, uint32_t len)
 {
 	for (uint32_t at = offset / BF_WATCH_GRANULE;

@@ -53,6 +53,8 @@ BF_DEVICE void bf_mbar_pipeline_consumer(struct bf_thread *t, const struct bf_mb
 {
 	struct bf_mbar_state s = bf_mbar_consumer_start();
 
+	if (bf_mbar_stand(t, j) == BF_LED)
+		return;
 	for (uint32_t i = 0; i < j->iterations; i++) {
 		bf_mbar_await_tile(t, j, &s);
 		bf_mbar_consume(t, j, s.index, i, bf_warp(t) - 1, j->consumers);
@@ -61,6 +63,7 @@ BF_DEVICE void bf_mbar_pipeline_consumer(struct bf_thread *t, const struct bf_mb
 		bf_mbar_advance_consumer(j, &s);
 	}
 	bf_mbar_stores_done(t);
+	bf_stand_end(t);
 }
 
 BF_DEVICE struct bf_mbar_parties bf_mbar_pipeline_parties(const struct bf_mbar_job *j)
@@ -248,6 +251,8 @@ BF_DEVICE void bf_mbar_pingpong_consumer(struct bf_thread *t, const struct bf_mb
 	struct bf_mbar_order o = bf_mbar_order_start(j, bf_shared_base(t) + 16 * j->stages, group);
 	struct bf_mbar_state s = bf_mbar_consumer_start();
 
+	if (bf_mbar_stand(t, j) == BF_LED)
+		return;
 	for (uint32_t i = 0; i < j->iterations; i++) {
 		if (i % 2 == group) {
 			bf_mbar_order_enter(t, j, &o);
@@ -267,6 +272,7 @@ BF_DEVICE void bf_mbar_pingpong_consumer(struct bf_thread *t, const struct bf_mb
 		bf_mbar_advance_consumer(j, &s);
 	}
 	bf_mbar_stores_done(t);
+	bf_stand_end(t);
 }
 
 BF_DEVICE void bf_mbar_pingpong_producer(struct bf_thread *t, const struct bf_mbar_job *j)

@@ -66,6 +66,12 @@ BF_DEVICE void bf_mbar_note_reuse(struct bf_thread *t, const struct bf_mbar_job 
 		bf_bar_inval(t, other + 16 * i);
 }
 
+/* Mistakes are of single lanes, and what others make of them is to be seen. */
+BF_DEVICE enum bf_led bf_mbar_stand(struct bf_thread *t, const struct bf_mbar_job *j)
+{
+	return j->bugs ? BF_APART : bf_stand(t);
+}
+
 /* Barriers are there for the whole block, or for all blocks of the cluster. */
 BF_DEVICE void bf_mbar_published(struct bf_thread *t, const struct bf_mbar_job *j)
 {
@@ -102,8 +108,14 @@ BF_DEVICE void bf_mbar_consume(struct bf_thread *t, const struct bf_mbar_job *j,
 	if (bf_lane(t) == 0 && !(j->bugs & BF_MBAR_BUG_NO_STORE_WAIT))
 		bf_tma_wait_read(t, 0);
 	bf_warp_sync(t, BF_FULL_WARP);
-	for (uint32_t at = 16 * bf_lane(t); at < bytes; at += 16 * BF_LANES)
-		bf_shared_st128(t, buffer + at, bf_mbar_transform128(bf_shared_ld128(t, source + at), tile));
+	for (uint32_t at = 16 * bf_lane(t); at < bytes; at += 16 * BF_LANES) {
+		struct bf_vec128 row[BF_ROW];
+
+		bf_shared_ld_row(t, source + at, row);
+		for (uint32_t i = 0; i < bf_row(t); i++)
+			row[i] = bf_mbar_transform128(row[i], tile);
+		bf_shared_st_row(t, buffer + at, row);
+	}
 	if (!(j->bugs & BF_MBAR_BUG_NO_PROXY_FENCE))
 		bf_proxy_fence(t);
 	bf_warp_sync(t, BF_FULL_WARP);

@@ -35,6 +35,16 @@
  *   uint32_t bf_bar_pending_count(t, token)
  *   void bf_bar_label(t, a, label)      nothing but a name and its parties for reports (struct bf_bar_label)
  *
+ * Lanes that do the same. Where all lanes of a warp but its first and last would do the same, one of them may stand for
+ * the others: its requests to barriers and its meetings with the whole warp are theirs, too. It spares a simulator
+ * their steps, and nothing that can be seen depends on it; elsewhere no lane stands for another. enum bf_led
+ * bf_stand(t)             all lanes of the warp call. BF_LED: another stood for this lane and is done void
+ * bf_stand_end(t)                all other lanes call, once they have met. In between they call nothing but
+ *                                       bf_warp_sync(), barriers' arrivals and waits, bf_proxy_fence() and the next
+ * two; the first and the last lane what they like besides uint32_t bf_row(t)                  how many lanes this one
+ * stands for, itself among them; BF_ROW at most void bf_shared_ld_row, bf_shared_st_row(t, a, v)   bf_shared_ld128(),
+ * bf_shared_st128() of each of these, side by side from `a` on; v[bf_row(t)]
+ *
  * Asynchronous copies. Bulk ones go through the async proxy: it sees a thread's plain stores after bf_proxy_fence(),
  * and a thread sees its writes after a wait on the barrier that they complete bytes on. Sizes and addresses are
  * multiples of 16 bytes. void bf_tma_load(t, a, global, bytes, bar)                 to own shared memory void

@@ -23,6 +23,20 @@ BF_DEVICE uint32_t bf_ranks(const struct bf_thread *)
 	return v;
 }
 
+/* Each lane for itself. */
+#define BF_ROW 1u
+BF_DEVICE enum bf_led bf_stand(struct bf_thread *)
+{
+	return BF_APART;
+}
+BF_DEVICE void bf_stand_end(struct bf_thread *)
+{
+}
+BF_DEVICE uint32_t bf_row(const struct bf_thread *)
+{
+	return 1;
+}
+
 /* The first 1024-aligned address: launches ask for as much more than they use. */
 BF_DEVICE uint32_t bf_shared_base(const struct bf_thread *)
 {
@@ -75,6 +89,15 @@ BF_DEVICE void bf_shared_st128(struct bf_thread *, uint32_t a, struct bf_vec128 
 	asm volatile("st.shared::cta.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(a), "r"(v.w[0]), "r"(v.w[1]), "r"(v.w[2]),
 		     "r"(v.w[3])
 		     : "memory");
+}
+
+BF_DEVICE void bf_shared_ld_row(struct bf_thread *t, uint32_t a, struct bf_vec128 *v)
+{
+	*v = bf_shared_ld128(t, a);
+}
+BF_DEVICE void bf_shared_st_row(struct bf_thread *t, uint32_t a, const struct bf_vec128 *v)
+{
+	bf_shared_st128(t, a, *v);
 }
 
 BF_DEVICE void bf_peer_st32(struct bf_thread *, uint32_t c, uint32_t v)

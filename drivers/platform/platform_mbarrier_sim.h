@@ -67,6 +67,8 @@ void bf_sim_cluster_init_fence(struct bf_thread *t);
 void bf_sim_cluster_label(struct bf_thread *t, uint32_t bar, const struct bf_bar_label *label);
 void bf_sim_cluster_shared_load(struct bf_thread *t, uint32_t address, void *to, uint32_t len);
 void bf_sim_cluster_shared_store(struct bf_thread *t, uint32_t address, const void *from, uint32_t len);
+void bf_sim_cluster_shared_load_row(struct bf_thread *t, uint32_t address, struct bf_vec128 *to, uint32_t n);
+void bf_sim_cluster_shared_store_row(struct bf_thread *t, uint32_t address, const struct bf_vec128 *from, uint32_t n);
 void bf_sim_cluster_meet(struct bf_thread *t, uint32_t id, uint32_t threads); /* id 0: the whole block */
 void bf_sim_cluster_cluster_arrive(struct bf_thread *t);
 void bf_sim_cluster_cluster_wait(struct bf_thread *t);
@@ -155,6 +157,69 @@ static inline void bf_shared_st64(struct bf_thread *t, uint32_t a, uint64_t v)
 static inline void bf_shared_st128(struct bf_thread *t, uint32_t a, struct bf_vec128 v)
 {
 	bf_sim_cluster_shared_store(t, a, &v, sizeof(v));
+}
+
+/* ---- lanes that do the same ---- */
+
+/*
+ * The first and the last lane of a warp are not among those for whom one stands: the first does things of its own, and
+ * the last is who comes last to a meeting. That is where the order of events shows.
+ */
+#define BF_STAND_IN 1u
+#define BF_STANDS_FOR 0x7ffffffeu /* itself among them */
+#define BF_ROW 30u
+
+/* As for bf_act(), but shared memory may lie behind its cache; and not where waits of each lane are recorded. */
+static inline bool bf_sim_may_stand(const struct bf_thread *t)
+{
+	const struct bf_sim *sim = t->agent->sim;
+
+	return bf_lead_goes_on(t) && t->agent->view->ordering == BF_ORDER_SC &&
+	       !(sim->slow & ~(BF_SLOW_WATCH | BF_SLOW_CACHE)) && !sim->faults && !bf_probe(sim, BF_CLASS_AGENT);
+}
+
+static inline enum bf_led bf_stand(struct bf_thread *t)
+{
+	struct bf_sim_warp *w = t->team;
+
+	if (w->come == 0)
+		w->acts_next = bf_sim_may_stand(t);
+	w->come = (w->come + 1) % BF_LANES;
+	if (!w->acts_next || !(BF_STANDS_FOR >> t->lane & 1))
+		return BF_APART;
+	if (t->lane != BF_STAND_IN) {
+		bf_team_stood(w->team, t->agent, t->lane);
+		return BF_LED;
+	}
+	w->stood = BF_STANDS_FOR & ~(1u << BF_STAND_IN);
+	bf_team_stand(w->team, t->agent, BF_STAND_IN, BF_STANDS_FOR);
+	return BF_LEADS;
+}
+static inline void bf_stand_end(struct bf_thread *t)
+{
+	if (t->lane != BF_STAND_IN || !t->team->stood)
+		return;
+	for (uint32_t left = t->team->stood; left; left &= left - 1)
+		bf_view_stored(bf_team_follower(t->team->team, (uint32_t)__builtin_ctz(left)), t->team->stood_stores);
+	t->team->stood = t->team->stood_stores = 0;
+	bf_team_stand_end(t->team->team, t->agent);
+}
+/* The lanes whose requests this one makes. */
+static inline uint32_t bf_sim_stands_for(const struct bf_thread *t)
+{
+	return t->lane == BF_STAND_IN && t->team->stood ? BF_STANDS_FOR : 1u << t->lane;
+}
+static inline uint32_t bf_row(const struct bf_thread *t)
+{
+	return t->lane == BF_STAND_IN && t->team->stood ? BF_ROW : 1;
+}
+static inline void bf_shared_ld_row(struct bf_thread *t, uint32_t a, struct bf_vec128 *v)
+{
+	bf_sim_cluster_shared_load_row(t, a, v, bf_row(t));
+}
+static inline void bf_shared_st_row(struct bf_thread *t, uint32_t a, const struct bf_vec128 *v)
+{
+	bf_sim_cluster_shared_store_row(t, a, v, bf_row(t));
 }
 
 static inline void bf_block_sync(struct bf_thread *t)

@@ -31,6 +31,9 @@ struct bf_sim_warp {
 	uint64_t others_ps;
 	uint32_t stored[BF_LANES], counted[BF_LANES]; /* stores since then; before that, those that views count */
 	bool any_stored;
+	/* In grids with shared memory (platform_mbarrier_sim.h): lanes for whom another stands; stores of each since.
+	 */
+	uint32_t stood, stood_stores;
 	uint32_t done;
 	uint64_t followers_ps;
 	uint64_t slot[BF_LANES];

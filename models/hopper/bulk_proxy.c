@@ -29,6 +29,28 @@ static bool track(struct bf_bulk_sm *s)
 	return false;
 }
 
+/* How many bytes from `at` on are all of one owner, counted in words: warps store and fence rows of them. 0: nobody. */
+static uint32_t owned_by(const struct bf_bulk_sm *s, uint32_t at, uint32_t end, uint32_t owner)
+{
+	const uint64_t all = owner * UINT64_C(0x0101010101010101);
+	const uint32_t first = at;
+	uint64_t word;
+
+	for (; at + sizeof(word) <= end; at += (uint32_t)sizeof(word)) {
+		memcpy(&word, s->owner + at, sizeof(word));
+		if (word != all)
+			break;
+	}
+	return at - first;
+}
+
+static void own(struct bf_bulk_sm *s, uint32_t at, uint32_t len, uint32_t slot)
+{
+	memcpy(s->old + at, s->sm->shared + at, len);
+	memset(s->owner + at, (int)slot + 1, len);
+	s->stale += len;
+}
+
 void bf_bulk_view_stored(void *arg, struct bf_hopper_cta *cta, uint32_t slot, uint32_t address, uint32_t len)
 {
 	struct bf_bulk_sm *s = bf_bulk_sm(cta->sm);
@@ -37,11 +59,11 @@ void bf_bulk_view_stored(void *arg, struct bf_hopper_cta *cta, uint32_t slot, ui
 	(void)arg;
 	if (!s || !track(s))
 		return;
-	for (uint32_t i = first; i < first + len; i++) {
-		if (!s->owner[i]) {
-			s->old[i] = s->sm->shared[i];
-			s->stale++;
-		}
+	for (uint32_t i = first, n; i < first + len; i += n) {
+		n = owned_by(s, i, first + len, 0);
+		n += n == 0;
+		if (!s->owner[i])
+			own(s, i, n, slot);
 		s->owner[i] = (uint8_t)(slot + 1);
 	}
 	if (s->unfenced[slot].low >= s->unfenced[slot].high)
@@ -81,11 +103,14 @@ uint64_t bf_bulk_fence(struct bf_hopper_cta *cta, uint32_t warp)
 	uint32_t bytes = 0;
 
 	if (s && s->stale) {
-		for (uint32_t i = s->unfenced[slot].low; i < s->unfenced[slot].high; i++)
+		for (uint32_t i = s->unfenced[slot].low, n; i < s->unfenced[slot].high; i += n) {
+			n = owned_by(s, i, s->unfenced[slot].high, slot + 1);
+			n += n == 0;
 			if (s->owner[i] == slot + 1) {
-				s->owner[i] = 0;
-				bytes++;
+				memset(s->owner + i, 0, n);
+				bytes += n;
 			}
+		}
 		s->stale -= bytes;
 		s->unfenced[slot].low = s->unfenced[slot].high = 0;
 	}
@@ -113,7 +138,7 @@ void bf_bulk_view_read(struct bf_bulk_sm *s, uint32_t address, void *data, uint3
 	memcpy(out, s->sm->shared + address, len);
 	if (BF_LIKELY(!s->stale))
 		return;
-	for (uint32_t i = 0; i < len; i++) {
+	for (uint32_t i = owned_by(s, address, address + len, 0); i < len; i++) {
 		if (!s->owner[address + i])
 			continue;
 		out[i] = s->old[address + i];
@@ -129,7 +154,9 @@ void bf_bulk_view_read(struct bf_bulk_sm *s, uint32_t address, void *data, uint3
 
 void bf_bulk_view_forget(struct bf_bulk_sm *s, uint32_t address, uint32_t len)
 {
-	for (uint32_t i = address; s->stale && i < address + len; i++) {
+	if (!s->stale)
+		return;
+	for (uint32_t i = address + owned_by(s, address, address + len, 0); i < address + len; i++) {
 		s->stale -= s->owner[i] != 0;
 		s->owner[i] = 0;
 	}

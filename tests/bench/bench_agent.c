@@ -228,6 +228,29 @@ static double acted_shuffles(void)
 	return simulate(32, shuffle_acted, BF_ORDER_SC);
 }
 
+/* Meetings of a warp in which one lane stands for all but the first and the last (bf_stand()). */
+static void meet_stood(struct bf_agent *a, void *arg)
+{
+	const struct lane *l = arg;
+	struct bf_team *team = l->rig->team;
+
+	if (l->id > 1 && l->id < 31) {
+		bf_team_stood(team, a, l->id);
+		return;
+	}
+	if (l->id == 1)
+		bf_team_stand(team, a, 1, 0x7ffffffe);
+	for (unsigned i = 0; i < 20000; i++)
+		bf_team_sync(team, a, l->id, BF_FULL_WARP);
+	if (l->id == 1)
+		bf_team_stand_end(team, a);
+}
+
+static double stood_meetings(void)
+{
+	return simulate(32, meet_stood, BF_ORDER_SC);
+}
+
 /* ---- what 32 stacks cost at the least ---- */
 
 #define STACKS 32u
@@ -378,6 +401,8 @@ int main(void)
 	const double asm_ns = best(coro_switches, 2.0 * ROUNDS), uc_ns = best(ucontext_switches, 2.0 * ROUNDS);
 	const double sc = best(sc_stores, ROUNDS), plain = best(plain_stores, ROUNDS);
 	const double led = best(led_shuffles, 20000), acted = best(acted_shuffles, 20000);
+	const double stood = best(stood_meetings, 20000);
+	bool met;
 
 	printf("switch, one way            %8.2f ns   swapcontext %.2f ns: %.1f times as fast\n", asm_ns, uc_ns,
 	       uc_ns / asm_ns);
@@ -391,8 +416,12 @@ int main(void)
 		       best(bare_changes, TURNS));
 	printf("                           %8.2f ns   where one lane leads the others\n", led);
 	printf("                           %8.2f ns   where it does in the order of each for itself\n", acted);
+	printf("                           %8.2f ns   where one stands for 30; a meeting\n", stood);
 	printf("store of 16 bytes, sc      %8.2f ns   plain store %.2f ns: ratio %.2f\n", sc, plain, sc / plain);
 	printf("store of 16 bytes, gpu     %8.2f ns   with its drain scheduled\n", best(gpu_stores, ROUNDS));
 	printf("agent, born and dead       %8.2f ns   2048 at once\n", best(births, 2048));
-	return bench_at_most("switch of an agent, one way", asm_ns, 25, "ns") ? 0 : 1;
+	met = bench_at_most("switch of an agent, one way", asm_ns, 25, "ns");
+	met &= bench_at_most("shuffle of a warp of ibgda-put: one lane leads", led, 60, "ns");
+	met &= bench_at_most("shuffle of a warp of ll-*: one lane acts", acted, 60, "ns");
+	return met ? 0 : 1;
 }

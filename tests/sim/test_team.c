@@ -273,7 +273,8 @@ struct acting {
 	struct bf_team *team[WARPS];
 	struct bf_view *view[WARPS * MEMBERS];
 	uint64_t seed;
-	bool acts;
+	enum how { EACH, ACTS, STANDS } how;
+	bool polls;                 /* the others look at the clock between */
 	struct seen seen[SEEN_MAX]; /* what leaders did, in its order */
 	uint32_t n;
 	uint64_t ended[WARPS]
@@ -333,6 +334,8 @@ static void each_for_itself(struct acting *w, struct bf_agent *a, const struct a
 			leads(w, a, who, &s, i);
 		else
 			bf_agent_charge(a, s.others);
+		if (who->lane && w->polls && s.before)
+			bf_agent_sync(a);
 		if (s.fenced)
 			bf_fence(a, BF_SCOPE_CTA);
 		bf_team_sync(w->team[who->warp], a, who->lane, (1ull << MEMBERS) - 1);
@@ -357,14 +360,32 @@ static void one_for_all(struct acting *w, struct bf_agent *a, const struct actor
 	bf_team_act_end(team, 0);
 }
 
+/* One of those in the middle stands for all of them. */
+static void side_by_side(struct acting *w, struct bf_agent *a, const struct actor *who)
+{
+	struct bf_team *team = w->team[who->warp];
+
+	if (who->lane > 1 && who->lane < MEMBERS - 1) {
+		bf_team_stood(team, a, who->lane);
+		return;
+	}
+	if (who->lane == 1)
+		bf_team_stand(team, a, 1, (1ull << (MEMBERS - 1)) - 2);
+	each_for_itself(w, a, who);
+	if (who->lane == 1)
+		bf_team_stand_end(team, a);
+}
+
 static void actor_main(struct bf_agent *a, void *arg)
 {
 	const struct actor *who = arg;
 	struct acting *w = who->w;
 
 	for (uint32_t round = 0; round < 2; round++) {
-		if (w->acts)
+		if (w->how == ACTS)
 			one_for_all(w, a, who);
+		else if (w->how == STANDS)
+			side_by_side(w, a, who);
 		else
 			each_for_itself(w, a, who);
 		if (who->lane)
@@ -374,12 +395,12 @@ static void actor_main(struct bf_agent *a, void *arg)
 	}
 }
 
-static void act(struct acting *w, uint64_t seed, bool acts)
+static void act(struct acting *w, uint64_t seed, enum how how, bool polls)
 {
 	static const struct bf_cost cost = { .fence_cta = 1000 };
 	struct actor actor[WARPS * MEMBERS];
 
-	*w = (struct acting){ .seed = seed, .acts = acts };
+	*w = (struct acting){ .seed = seed, .how = how, .polls = polls };
 	ck_assert_int_eq(bf_sim_create(1, &w->sim), 0);
 	for (uint32_t i = 0; i < WARPS * MEMBERS; i++) {
 		struct bf_agent_opts opts = { .name = "lane", .main = actor_main, .arg = &actor[i] };
@@ -403,13 +424,13 @@ static void act(struct acting *w, uint64_t seed, bool acts)
 	bf_sim_destroy(w->sim);
 }
 
-START_TEST(one_acts_for_all)
+static void as_each_for_itself(enum how how, bool polls)
 {
 	static struct acting apart, together;
 
 	for (uint64_t seed = 1; seed <= 100; seed++) {
-		act(&apart, seed, false);
-		act(&together, seed, true);
+		act(&apart, seed, EACH, polls);
+		act(&together, seed, how, polls);
 		ck_assert_uint_eq(together.n, apart.n);
 		ck_assert_mem_eq(together.ended, apart.ended, sizeof(apart.ended));
 		for (uint32_t i = 0; i < apart.n; i++) {
@@ -421,6 +442,18 @@ START_TEST(one_acts_for_all)
 				      (unsigned long long)a->local, a->warp, a->step);
 		}
 	}
+}
+
+START_TEST(one_acts_for_all)
+{
+	as_each_for_itself(ACTS, false);
+}
+END_TEST
+
+START_TEST(one_stands_for_its_neighbours)
+{
+	as_each_for_itself(STANDS, false);
+	as_each_for_itself(STANDS, true);
 }
 END_TEST
 
@@ -446,6 +479,7 @@ int main(void)
 	SRunner *r;
 	int failed;
 
+	tcase_set_timeout(t, 60);
 	tcase_add_test(t, all_meet);
 	tcase_add_test(t, halves_proceed_apart);
 	tcase_add_test(t, pairs_over_pairs);
@@ -454,6 +488,7 @@ int main(void)
 	tcase_add_test(t, mask_without_self_stops_the_run);
 	tcase_add_test(t, one_leads);
 	tcase_add_test(t, one_acts_for_all);
+	tcase_add_test(t, one_stands_for_its_neighbours);
 	tcase_add_test(t, sizes);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

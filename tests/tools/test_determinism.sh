@@ -30,6 +30,11 @@ runs() {
 		echo "ibgda-put --records agent,mmio,dma,queue,net,driver --ordering $ordering --pes 4 --warps 4 --qp-choice first --messages 40 --depth 64 --batch 4 --quiet-every 9"
 		echo "ibgda-put --records agent,mmio,dma,queue,net,driver --ordering $ordering --flavour deepep --warps 3 --messages 50 --depth 64 --size 9000 --granule 16384 --granules-per-mr 1"
 	done
+	# Nor of agents: one lane stands for those beside it.
+	for options in "mbarrier-pipeline --ctas 3 --iterations 40" "mbarrier-pipeline --warps 4 --lane-waits --pace 300ns" \
+		"mbarrier-pingpong --warps 2 --stages 3"; do
+		echo "$options --ordering sc --records queue,dma,net,driver"
+	done
 	for options in "ll-dispatch --rounds 3 --routing zipf" "ll-combine --rounds 2 --scales ue8m0 --blocks 2" \
 		"ll-combine --dtype bf16 --rounds 3 --pes 3 --experts 9" \
 		"ll-combine --pes 4 --tokens 20 --hidden 1024 --topk 4 --experts 32"; do
