@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "drivers/backend/machine_internal.h"
+#include "sim/grow.h"
 #include "sim/rng.h"
 
 #define NO_PE UINT32_MAX
@@ -52,18 +53,12 @@ static int declare_type(struct bf_sink *s, const struct bf_rec_schema *schema)
 static int declare_actor(struct bf_sink *s, uint32_t number, const char *kind, const char *name)
 {
 	struct bf_pe_hash *h = BF_CONTAINER_OF(s, struct bf_pe_hash, sink);
+	uint32_t had = h->cap;
 
-	if (number >= h->cap) {
-		const uint32_t cap = number < 64 ? 128 : number * 2;
-		struct actor *more = realloc(h->actors, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		for (uint32_t i = h->cap; i < cap; i++)
-			more[i] = (struct actor){ .pe = NO_PE };
-		h->actors = more;
-		h->cap = cap;
-	}
+	if (BF_GROW(h->actors, h->cap, (size_t)number + 1))
+		return -ENOMEM;
+	while (had < h->cap)
+		h->actors[had++] = (struct actor){ .pe = NO_PE };
 	h->actors[number] = (struct actor){ .name = bf_fnv1a64(name), .pe = pe_of(h, name) };
 	return h->next ? h->next->declare_actor(h->next, number, kind, name) : 0;
 }

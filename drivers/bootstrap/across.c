@@ -1,4 +1,5 @@
 #include "drivers/bootstrap/across_internal.h"
+#include "sim/grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,13 +39,9 @@ static int say(struct bf_across *a, const struct bf_across_say *mine)
 
 static int reserve(struct bf_meet *m, uint8_t **buf, size_t *cap, size_t need)
 {
-	uint8_t *more = need <= *cap ? *buf : realloc(*buf, need);
-
-	if (!more && need)
-		return bf_fail(m->err, -ENOMEM, "bootstrap: no memory for an exchange of %zu bytes", need);
-	*buf = more;
-	*cap = need > *cap ? need : *cap;
-	return 0;
+	return BF_GROW(*buf, *cap, need)
+		   ? bf_fail(m->err, -ENOMEM, "bootstrap: no memory for an exchange of %zu bytes", need)
+		   : 0;
 }
 
 /* Blocks of the process with most PEs are the size of everybody's; they are all the same unless npes does not divide.

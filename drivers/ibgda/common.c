@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "drivers/ibgda/host_internal.h"
+#include "sim/grow.h"
 
 /* Smaller tables are copied: mapping takes longer, and mappings are not without number. */
 #define IMAGE_FROM (16u << 10)
@@ -11,12 +12,9 @@
 static int reserve(struct bf_ibgda_transport *t, uint32_t i, size_t bytes)
 {
 	struct bf_ibgda_common *c = t->common;
-	void *more = bytes <= c->gathered_cap[i] ? c->gathered[i] : realloc(c->gathered[i], bytes);
 
-	if (!more)
+	if (BF_GROW(c->gathered[i], c->gathered_cap[i], bytes))
 		return bf_fail(t->err, -ENOMEM, "PE %u: no memory for %zu bytes of %u PEs", t->pe, bytes, t->npes);
-	c->gathered[i] = more;
-	c->gathered_cap[i] = bytes > c->gathered_cap[i] ? bytes : c->gathered_cap[i];
 	return 0;
 }
 

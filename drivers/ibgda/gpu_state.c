@@ -12,19 +12,16 @@
 #include <string.h>
 
 #include "drivers/ibgda/host_internal.h"
+#include "sim/grow.h"
 
 #define IBUF_SLOT 256u
 
 int bf_ibgda_retire(struct bf_ibgda_transport *t, struct bf_memory *m)
 {
-	struct bf_memory *grown;
-
 	if (!m->ptr)
 		return 0;
-	grown = realloc(t->retired, (t->nretired + 1) * sizeof(*grown));
-	if (!grown)
+	if (BF_GROW(t->retired, t->retired_cap, t->nretired + 1))
 		return bf_fail(t->err, -ENOMEM, "PE %u: no memory to keep an old table", t->pe);
-	t->retired = grown;
 	t->retired[t->nretired++] = *m;
 	*m = (struct bf_memory){ 0 };
 	return 0;

@@ -153,7 +153,7 @@ struct bf_ibgda_arena {
 struct bf_ibgda_common {
 	uint32_t first; /* PE of this process, which is given what is gathered */
 	/* Results of bf_ibgda_gather() in turn: nobody looks at the one before last any more. */
-	void *gathered[2];
+	uint8_t *gathered[2];
 	size_t gathered_cap[2];
 	bool agreed; /* on what must be the same everywhere */
 	struct bf_image heaps;
@@ -211,7 +211,7 @@ struct bf_ibgda_transport {
 	    rkeys_mem, heaps_mem, switches_mem, slots_mem, proxy_mem;
 	uint32_t ncqs; /* entries of the table */
 	struct bf_memory *retired;
-	uint32_t nretired;
+	uint32_t nretired, retired_cap;
 	struct bf_ibgda_state *state;
 	struct bf_ibgda_proxy *proxy; /* NULL: GPU threads ring themselves */
 };

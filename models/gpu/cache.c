@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "models/gpu/gpu_internal.h"
+#include "sim/grow.h"
 
 static struct bf_gpu *gpu_of(struct bf_cache *c)
 {
@@ -66,13 +67,11 @@ static void unchain(struct bf_gpu *gpu, uint32_t ref)
 
 static bool grow(struct bf_gpu *gpu)
 {
-	const uint32_t n = gpu->ncopies ? gpu->ncopies : 64;
-	struct bf_gpu_copy *grown = realloc(gpu->copies, (size_t)(gpu->ncopies + n) * sizeof(*grown));
+	uint32_t cap = gpu->ncopies;
 
-	if (!grown)
+	if (BF_GROW(gpu->copies, cap, cap ? cap + 1 : 64))
 		return false;
-	gpu->copies = grown;
-	for (uint32_t i = 0; i < n; i++)
+	while (gpu->ncopies < cap)
 		chain(gpu, ++gpu->ncopies, BF_GPU_UNUSED);
 	return true;
 }

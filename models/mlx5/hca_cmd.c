@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "models/mlx5/hca_internal.h"
+#include "sim/grow.h"
 
 /* As many as show the host how to give and take them; a ConnectX asks for thousands. */
 #define BOOT_PAGES 8u
@@ -65,26 +66,11 @@ static uint8_t query_pages(struct bf_mlx5_hca *hca, const struct message *m)
 	return BF_MLX5_CMD_OK;
 }
 
-static bool reserve(struct bf_mlx5_hca *hca, uint32_t more)
-{
-	uint32_t cap = hca->pages_cap ? hca->pages_cap : 512;
-	uint64_t *grown;
-
-	while (cap - hca->npages < more)
-		cap *= 2;
-	grown = cap == hca->pages_cap ? hca->pages : realloc(hca->pages, cap * sizeof(*grown));
-	if (!grown)
-		return false;
-	hca->pages = grown;
-	hca->pages_cap = cap;
-	return true;
-}
-
 static uint8_t take_pages(struct bf_mlx5_hca *hca, const struct message *m, uint32_t n)
 {
 	if (n > (m->in_len - BF_MANAGE_PAGES_PAS) / 8)
 		return BF_MLX5_CMD_BAD_INP_LEN;
-	if (n > UINT32_MAX / 16 - hca->npages || !reserve(hca, n))
+	if (n > UINT32_MAX / 16 - hca->npages || BF_GROW(hca->pages, hca->pages_cap, hca->npages + n))
 		return BF_MLX5_CMD_NO_RES;
 	for (uint32_t i = 0; i < n; i++) {
 		const uint64_t page = bf_get_be64(m->in + BF_MANAGE_PAGES_PAS + 8ull * i);

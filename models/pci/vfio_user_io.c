@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "models/pci/vfio_user_internal.h"
+#include "sim/grow.h"
 
 /* Enough for a burst of doorbells; a message that is longer makes the buffer grow. */
 #define IN_START 65536u
@@ -41,7 +42,6 @@ static bool make_room(struct bf_vfio_user *s)
 {
 	const size_t have = s->in_tail - s->in_head;
 	size_t want = IN_START;
-	uint8_t *grown;
 
 	if (s->in_head) {
 		memmove(s->in, s->in + s->in_head, have);
@@ -56,16 +56,10 @@ static bool make_room(struct bf_vfio_user *s)
 		if (size <= BF_VFU_MESSAGE_MAX && size + IN_START / 2 > want)
 			want = size + IN_START / 2;
 	}
-	if (want <= s->in_cap)
+	if (!BF_GROW(s->in, s->in_cap, want))
 		return true;
-	grown = realloc(s->in, want);
-	if (!grown) {
-		bf_vfu_hang_up(s, "no memory for a message of %zu bytes", want);
-		return false;
-	}
-	s->in = grown;
-	s->in_cap = want;
-	return true;
+	bf_vfu_hang_up(s, "no memory for a message of %zu bytes", want);
+	return false;
 }
 
 /* Where the last message begins that has its first byte at or behind `from`; SIZE_MAX: none. */

@@ -1,9 +1,12 @@
 #include "models/ptx/module.h"
+#include "sim/grow.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define READ_BYTES (64u << 10)
 
 /* The whole stream in memory of the C library; 0 or a negative errno. */
 static int read_whole(FILE *f, char **text, size_t *len)
@@ -15,13 +18,8 @@ static int read_whole(FILE *f, char **text, size_t *len)
 	for (;;) {
 		size_t got;
 
-		if (*len == room) {
-			char *wider = realloc(*text, room = room ? room * 2 : 64u << 10);
-
-			if (!wider)
-				return -ENOMEM;
-			*text = wider;
-		}
+		if (*len == room && BF_GROW(*text, room, room + READ_BYTES))
+			return -ENOMEM;
 		got = fread(*text + *len, 1, room - *len, f);
 		*len += got;
 		if (got == 0)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "models/ptx/machine_internal.h"
+#include "sim/grow.h"
 
 #define SLOTS 64u                            /* in a region of parameters */
 #define SLOT_BYTES (BF_PTX_PARAM_SLOT + 64u) /* the grid's workspace for cooperative groups behind */
@@ -17,8 +18,6 @@
 static int take_slot(struct bf_ptx_device *d, uint32_t *out)
 {
 	const struct bf_region_opts opts = { .name = "ptx.params", .kind = BF_MEM_VRAM, .size = SLOTS * SLOT_BYTES };
-	struct bf_region **regions;
-	uint8_t *slots;
 	int rc;
 
 	for (uint32_t i = 0; i < d->nparams * SLOTS; i++)
@@ -27,14 +26,9 @@ static int take_slot(struct bf_ptx_device *d, uint32_t *out)
 			*out = i;
 			return 0;
 		}
-	regions = realloc(d->params, (d->nparams + 1) * sizeof(struct bf_region *));
-	if (regions)
-		d->params = regions;
-	slots = regions ? realloc(d->slots, (size_t)(d->nparams + 1) * SLOTS) : NULL;
-	if (!slots)
+	if (BF_GROW(d->params, d->params_cap, d->nparams + 1) ||
+	    BF_GROW(d->slots, d->slots_cap, (d->nparams + 1) * SLOTS))
 		return bf_fail(&d->sim->error, -ENOMEM, "no memory for a kernel's parameters");
-	d->slots = slots;
-	memset(slots + (size_t)d->nparams * SLOTS, 0, SLOTS);
 	rc = bf_region_create(d->opts.space, &opts, &d->params[d->nparams]);
 	if (rc)
 		return rc;

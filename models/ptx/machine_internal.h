@@ -255,7 +255,7 @@ struct bf_ptx_device {
 	uint64_t next_grid;
 	struct bf_region **params; /* regions of slots */
 	uint8_t *slots;            /* in use, a byte each */
-	uint32_t nparams;
+	uint32_t nparams, params_cap, slots_cap;
 	struct bf_ptx_heap *heap;
 	struct bf_ptx_fault fault;
 	bool scheduling;

@@ -5,6 +5,7 @@
  * leaves the front end to the other queues; who wakes it calls bf_sdma_retry() or bf_sdma_packet_over().
  */
 #include "models/sdma/engine_internal.h"
+#include "sim/grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -133,20 +134,11 @@ static void consume(struct bf_sdma_stream *s, uint64_t bytes)
 /* Room for `need` bytes in one piece, the present ones first. No fetch is on its way. */
 static int make_room(struct bf_sdma_stream *s, uint32_t need)
 {
-	uint8_t *grown;
-
 	if (s->head) {
 		memmove(s->buf, s->buf + s->head, s->len);
 		s->head = 0;
 	}
-	if (need <= s->cap)
-		return 0;
-	grown = realloc(s->buf, need);
-	if (!grown)
-		return -ENOMEM;
-	s->buf = grown;
-	s->cap = need;
-	return 0;
+	return BF_GROW(s->buf, s->cap, need);
 }
 
 /*

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "sim/member.h"
+#include "sim/grow.h"
 #include "tools/timing/trial.h"
 #include "traces/container/text.h"
 
@@ -141,7 +142,7 @@ static int share_points(struct fit *t, struct bf_error *err)
 static int read_points(struct fit *t, FILE *f, struct bf_error *err)
 {
 	struct bf_text_lines lines = { .f = f };
-	size_t cap = 0;
+	size_t cap = 0, sources = 0;
 	int more, rc = 0;
 
 	while (!rc && (more = bf_text_line(&lines, err)) > 0) {
@@ -159,13 +160,8 @@ static int read_points(struct fit *t, FILE *f, struct bf_error *err)
 			rc = bf_figure_read(&l, &p.f);
 		if (rc || !p.f.primary || p.f.confidence == BF_CONFIDENCE_LOW || p.f.value <= 0)
 			continue;
-		if (t->npoints == cap) {
-			cap = cap ? cap * 2 : 1024;
-			t->points = realloc(t->points, cap * sizeof(*t->points));
-			t->sources = realloc(t->sources, cap * sizeof(*t->sources));
-			if (!t->points || !t->sources)
-				return bf_fail(err, -ENOMEM, "no memory");
-		}
+		if (BF_GROW(t->points, cap, t->npoints + 1) || BF_GROW(t->sources, sources, t->nsources + 1))
+			return bf_fail(err, -ENOMEM, "no memory");
 		p.source = source_of(t, p.f.source);
 		p.held = hash_of(p.f.id) % FIVE == 0;
 		p.want = log(p.f.value);

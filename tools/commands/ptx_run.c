@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "models/ptx/launch.h"
+#include "sim/grow.h"
 #include "sim/sim.h"
 #include "tools/commands/ptx_arg.h"
 #include "tools/workloads/choice.h"
@@ -24,7 +25,7 @@ struct run {
 	struct bf_trace_writer *trace;
 	enum bf_run_end end;
 	char *printed; /* with --json: the kernel's printf */
-	size_t printed_len;
+	size_t printed_len, printed_cap;
 	struct bf_error err;
 };
 
@@ -58,15 +59,10 @@ static int read_file(struct run *r, const char *path, struct bf_ptx_source *out)
 	if (!f)
 		return bf_fail(&r->err, -errno, "cannot open %s: %s", path, strerror(errno));
 	while (got) {
-		if (out->len == room) {
-			char *wider = realloc(text, room = room ? 2 * room : 65536);
-
-			if (!wider) {
-				free(text);
-				fclose(f);
-				return bf_fail(&r->err, -ENOMEM, "out of memory");
-			}
-			text = wider;
+		if (out->len == room && BF_GROW(text, room, room + 65536)) {
+			free(text);
+			fclose(f);
+			return bf_fail(&r->err, -ENOMEM, "out of memory");
 		}
 		got = fread(text + out->len, 1, room - out->len, f);
 		out->len += got;
@@ -99,19 +95,16 @@ static int load(struct run *r)
 static void print(void *arg, const char *text, size_t len)
 {
 	struct run *r = arg;
-	char *wider;
 
 	if (!bf_arg_json(r->args)) {
 		fwrite(text, 1, len, stdout);
 		return;
 	}
-	wider = realloc(r->printed, r->printed_len + len + 1);
-	if (!wider)
+	if (BF_GROW(r->printed, r->printed_cap, r->printed_len + len + 1))
 		return;
-	r->printed = wider;
-	memcpy(wider + r->printed_len, text, len);
+	memcpy(r->printed + r->printed_len, text, len);
 	r->printed_len += len;
-	wider[r->printed_len] = 0;
+	r->printed[r->printed_len] = 0;
 }
 
 static int open_device(struct run *r)

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/grow.h"
 #include "tools/cuda/driver_internal.h"
 #include "tools/cuda/fatbin.h"
 
 #define LINK_MAGIC 0x6b6e6c63u
+#define READ_BYTES 65536u
 
 enum { INPUT_CUBIN, INPUT_PTX, INPUT_FATBIN, INPUT_OBJECT, INPUT_LIBRARY };
 
@@ -109,7 +111,7 @@ int cuLinkAddData_v2(CUlinkState s, int type, void *data, size_t size, const cha
 int cuLinkAddFile_v2(CUlinkState s, int type, const char *path, unsigned count, int *options, void **values)
 {
 	FILE *f = path ? fopen(path, "rb") : NULL;
-	size_t size = 0, got = 1;
+	size_t size = 0, got = 1, room = 0;
 	char *bytes = NULL;
 	int rc = BF_CU_OK;
 
@@ -122,14 +124,11 @@ int cuLinkAddFile_v2(CUlinkState s, int type, const char *path, unsigned count, 
 		return is_link(s) ? BF_CU_FILE_NOT_FOUND : BF_CU_INVALID_HANDLE;
 	}
 	while (!rc && got) {
-		char *wider = realloc(bytes, size + 65536);
-
-		if (!wider) {
+		if (BF_GROW(bytes, room, size + READ_BYTES)) {
 			rc = BF_CU_OUT_OF_MEMORY;
 			break;
 		}
-		bytes = wider;
-		got = fread(bytes + size, 1, 65536, f);
+		got = fread(bytes + size, 1, room - size, f);
 		size += got;
 	}
 	fclose(f);

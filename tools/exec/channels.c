@@ -215,14 +215,8 @@ int bf_channel_take(struct bf_channels *c, int fd, bool (*match)(const void *eve
 			taken++;
 			continue;
 		}
-		if (n == room) {
-			struct event *grown = realloc(unread, (room + 256) * sizeof(*grown));
-
-			if (!grown)
-				break; /* this one goes behind the others */
-			unread = grown;
-			room += 256;
-		}
+		if (BF_GROW(unread, room, n + 1))
+			break; /* this one goes behind the others */
 		unread[n++] = e;
 	}
 	if (len > 0)

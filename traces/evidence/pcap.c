@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/bytes.h"
+#include "sim/grow.h"
 #include "traces/evidence/packets_internal.h"
 
 #define RECORD_MAX (16u << 20) /* a block or frame above this is damage: captured frames end at 256 KiB */
@@ -69,14 +70,8 @@ static int more(struct packets *p, size_t from, size_t len, const char *of)
 {
 	size_t got;
 
-	if (from + len > p->room) {
-		uint8_t *room = realloc(p->record, from + len);
-
-		if (!room)
-			return bf_fail(p->err, -ENOMEM, "%s: no memory for a packet of %zu bytes", p->path, len);
-		p->record = room;
-		p->room = from + len;
-	}
+	if (BF_GROW(p->record, p->room, from + len))
+		return bf_fail(p->err, -ENOMEM, "%s: no memory for a packet of %zu bytes", p->path, len);
 	got = fread(p->record + from, 1, len, p->f);
 	if (ferror(p->f))
 		return bf_fail(p->err, -EIO, "cannot read %s: %s", p->path, strerror(errno));

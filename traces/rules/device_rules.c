@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sim/sim.h"
+#include "sim/grow.h"
 #include "traces/rules/engine_internal.h"
 #include "traces/rules/device_rules_internal.h"
 
@@ -254,15 +255,12 @@ void bf_device_rules_note_unjudged(struct bf_rules *r)
 {
 	for (uint32_t i = 0; i < r->nactors; i++) {
 		const struct bf_rules_actor *a = &r->actors[i];
-		char(*more)[48];
 
 		if (!a->unjudged || knows(r, a->name))
 			continue;
-		more = realloc(r->unjudged, (r->nunjudged + 1) * sizeof(*more));
-		if (!more)
+		if (BF_GROW(r->unjudged, r->unjudged_cap, r->nunjudged + 1))
 			return;
-		r->unjudged = more;
-		snprintf(r->unjudged[r->nunjudged++], sizeof(*more), "%.*s", device_len(a->name), a->name);
+		snprintf(r->unjudged[r->nunjudged++], sizeof(*r->unjudged), "%.*s", device_len(a->name), a->name);
 	}
 }
 

@@ -469,24 +469,22 @@ static struct bf_rule_queue **queue_slot(const struct bf_rules *r, const struct 
 /* Room for one more; both tables hold the same queues. */
 static bool grow_queues(struct bf_rules *r)
 {
-	const uint32_t cap = r->queue_cap ? 2 * r->queue_cap : 64;
-	struct bf_rule_queue **list, **table;
+	struct bf_rule_queue **table;
+	uint32_t cap;
 
-	if (r->nqueues < r->queue_cap)
-		return true;
-	list = realloc(r->queues, cap * sizeof(*list));
-	if (!list)
+	if (BF_GROW(r->queues, r->queue_cap, r->nqueues + 1))
 		return false;
-	r->queues = list;
-	table = calloc((size_t)cap * 2, sizeof(*table));
+	cap = r->queue_cap * 2;
+	if (r->table_cap == cap)
+		return true;
+	table = calloc(cap, sizeof(*table));
 	if (!table)
 		return false;
 	free(r->queue_table);
 	r->queue_table = table;
-	r->queue_cap = cap;
-	r->table_cap = cap * 2;
+	r->table_cap = cap;
 	for (uint32_t i = 0; i < r->nqueues; i++)
-		*queue_slot(r, list[i]->family, list[i]->pe, list[i]->number) = list[i];
+		*queue_slot(r, r->queues[i]->family, r->queues[i]->pe, r->queues[i]->number) = r->queues[i];
 	return true;
 }
 

@@ -105,7 +105,7 @@ struct bf_rules {
 	uint32_t nunable;
 	char *unable_text;
 	char (*unjudged)[48]; /* devices that no rule knows */
-	uint32_t nunjudged;
+	uint32_t nunjudged, unjudged_cap;
 };
 
 /* Who listens to kinds of records whose listeners are stale. */

@@ -54,7 +54,7 @@ struct bf_hopper_rule_barrier {
 	uint32_t copies, last_copies;               /* issued for the phase, and for the one before */
 	uint32_t expects, incs; /* expect_tx without an arrival; cp.async arrivals that count themselves */
 	struct bf_hopper_rule_party *parties; /* [ranks * BF_HOPPER_SLOTS], owned */
-	uint32_t nranks;
+	uint32_t nranks, parties_cap;
 	/* At the end of a run that failed. */
 	uint32_t nwaiting, waiter_slot, waiter_parity, waiter_lanes;
 	uint64_t waiting_since;

@@ -131,14 +131,8 @@ struct bf_hopper_rule_party *bf_hopper_rule_party_of(struct bf_hopper_rule_barri
 	if (rank >= BF_HOPPER_RANKS || warp >= BF_HOPPER_SLOTS)
 		return NULL;
 	if (rank >= b->nranks) {
-		struct bf_hopper_rule_party *grown =
-		    realloc(b->parties, (size_t)(rank + 1) * BF_HOPPER_SLOTS * sizeof(*grown));
-
-		if (!grown)
+		if (BF_GROW(b->parties, b->parties_cap, (rank + 1) * BF_HOPPER_SLOTS))
 			return NULL;
-		memset(grown + (size_t)b->nranks * BF_HOPPER_SLOTS, 0,
-		       (size_t)(rank + 1 - b->nranks) * BF_HOPPER_SLOTS * sizeof(*grown));
-		b->parties = grown;
 		b->nranks = rank + 1;
 	}
 	return &b->parties[rank * BF_HOPPER_SLOTS + warp];
