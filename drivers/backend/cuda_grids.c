@@ -5,33 +5,12 @@
 
 #include "drivers/backend/cuda_internal.h"
 #include "drivers/backend/machine_internal.h"
-#include "drivers/ibgda/kernels.h"
-#include "drivers/nvme/kernels.h"
-
-/* Which kernel of which driver it is, in the words of the GPU's part. */
-static bool find_kernel(bf_kernel_fn *kernel, enum bf_cuda_driver *driver, uint32_t *work)
-{
-	const struct bf_ibgda_kernels *ibgda = bf_ibgda_kernels(BF_PLATFORM_NATIVE);
-	const struct bf_nvme_drv_kernels *nvme = bf_nvme_drv_kernels(BF_PLATFORM_NATIVE);
-
-	*driver = BF_CUDA_IBGDA;
-	for (*work = 0; *work < BF_IBGDA_WORKS; ++*work)
-		if (ibgda->run[*work] == kernel)
-			return true;
-	*driver = BF_CUDA_NVME;
-	for (*work = 0; *work < BF_NVME_DRV_WORKS; ++*work)
-		if (nvme->run[*work] == kernel)
-			return true;
-	*work = BF_CUDA_NVME_RING;
-	return nvme->ring == kernel;
-}
 
 int bf_cuda_start_grids(const struct bf_cuda_api *api, struct bf_world *m)
 {
 	struct bf_grid **at = &m->grids, *g;
-	enum bf_cuda_driver driver;
+	struct bf_gpu_kernel k;
 	char why[160] = "it has no such kernel";
-	uint32_t work;
 	int rc = 0;
 
 	while (!rc && (g = *at)) {
@@ -39,8 +18,8 @@ int bf_cuda_start_grids(const struct bf_cuda_api *api, struct bf_world *m)
 			at = &g->next;
 			continue;
 		}
-		rc = find_kernel(g->kernel, &driver, &work)
-			 ? api->launch(driver, work, g->blocks, g->warps, g->arg, why, sizeof(why))
+		rc = bf_gpu_kernel_find(BF_PLATFORM_NATIVE, g->kernel, &k) && k.driver != BF_CUDA_NO_DRIVER
+			 ? api->launch(k.driver, k.work, g->blocks, g->warps, g->arg, why, sizeof(why))
 			 : -ENOTSUP;
 		if (rc)
 			bf_fail(m->err, rc, "the real GPU: %s", why);

@@ -13,12 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "drivers/backend/gpu_kernels.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Which kernel of which driver; the argument is that driver's job, copied when the grid starts. */
-enum bf_cuda_driver { BF_CUDA_IBGDA, BF_CUDA_NVME };
 
 /*
  * What the library exports as `bf_cuda_api`. Functions return 0 or a negative errno with the reason in `why` (cap
@@ -31,6 +30,7 @@ struct bf_cuda_api {
 	void (*close)(void); /* not while a grid runs: the process's end is what ends such a one */
 	/* Pins memory and maps it for the GPU at the same address, until close. `io`: it is a device's page. */
 	int (*map)(void *p, size_t len, bool io, char *why, size_t cap);
+	/* Work number `work` of a driver, which takes its job; that is copied. */
 	int (*launch)(enum bf_cuda_driver driver, uint32_t work, uint32_t blocks, uint32_t warps, const void *job,
 		      char *why, size_t cap);
 	/* 1: all grids have ended; 0: not yet; negative: a grid failed. */
@@ -41,9 +41,6 @@ struct bf_cuda_api {
 
 /* Loads the library and checks its version. 0 or a negative errno with what is missing in `why`. */
 int bf_cuda_load(const struct bf_cuda_api **out, char *why, size_t cap);
-
-/* The extra work number of the NVMe driver's helper for admin queues. */
-#define BF_CUDA_NVME_RING 100u
 
 struct bf_world;
 

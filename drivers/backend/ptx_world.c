@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/gin/kernels.h"
-#include "drivers/ibgda/kernels.h"
-#include "drivers/nvme/kernels.h"
+#include "drivers/backend/gpu_kernels.h"
 
 /* A launch that waits for the next run. */
 struct waiting {
@@ -218,16 +216,6 @@ static int load_drivers(struct bf_ptx_world *w, uint32_t pe)
 	return rc;
 }
 
-/* drivers/backend/ptx_agent.cu takes them so: the job by value, then which work of it. */
-struct ibgda_params {
-	struct bf_ibgda_job job;
-	uint32_t work;
-};
-struct nvme_params {
-	struct bf_nvme_drv_job job;
-	uint32_t work;
-};
-
 static int start(struct bf_ptx_world *w, const struct bf_grid *g, const char *kernel, const void *params, size_t bytes)
 {
 	struct bf_ptx_device *d = w->gpu[g->pe].device;
@@ -245,38 +233,18 @@ static int start(struct bf_ptx_world *w, const struct bf_grid *g, const char *ke
 
 int bf_ptx_world_start_driver(struct bf_ptx_world *w, const struct bf_grid *g)
 {
-	const struct bf_ibgda_kernels *ibgda = bf_ibgda_kernels(BF_PLATFORM_SIM);
-	const struct bf_nvme_drv_kernels *nvme = bf_nvme_drv_kernels(BF_PLATFORM_SIM);
+	uint8_t params[BF_GPU_KERNEL_JOB_MAX + sizeof(uint32_t)];
 	struct bf_ptx_device *d;
+	struct bf_gpu_kernel k;
 	int rc = device_of(w, g->pe, &d);
 
 	if (!rc && !w->gpu[g->pe].drivers)
 		rc = load_drivers(w, g->pe);
 	if (rc)
 		return rc;
-	for (uint32_t i = 0; i < BF_IBGDA_WORKS; i++) {
-		struct ibgda_params p;
-
-		if (ibgda->run[i] != g->kernel)
-			continue;
-		memset(&p, 0, sizeof(p));
-		memcpy(&p.job, g->arg, sizeof(p.job));
-		p.work = i;
-		return start(w, g, "belfry_ibgda", &p, offsetof(struct ibgda_params, work) + sizeof(p.work));
-	}
-	for (uint32_t i = 0; i < BF_NVME_DRV_WORKS; i++) {
-		struct nvme_params p;
-
-		if (nvme->run[i] != g->kernel)
-			continue;
-		memset(&p, 0, sizeof(p));
-		memcpy(&p.job, g->arg, sizeof(p.job));
-		p.work = i;
-		return start(w, g, "belfry_nvme", &p, offsetof(struct nvme_params, work) + sizeof(p.work));
-	}
-	if (bf_gin_kernels(BF_PLATFORM_SIM)->run == g->kernel)
-		return start(w, g, "belfry_gin", g->arg, sizeof(struct bf_gin_job));
-	if (nvme->ring == g->kernel)
-		return start(w, g, "belfry_nvme_ring", g->arg, sizeof(struct bf_nvme_drv_job));
-	return bf_fail(w->m->err, -ENOTSUP, "the drivers' PTX has no such kernel");
+	if (!bf_gpu_kernel_find(BF_PLATFORM_SIM, g->kernel, &k))
+		return bf_fail(w->m->err, -ENOTSUP, "the drivers' PTX has no such kernel");
+	memcpy(params, g->arg, k.bytes);
+	memcpy(params + k.bytes, &k.work, sizeof(k.work));
+	return start(w, g, k.name, params, k.bytes + (k.numbered ? sizeof(k.work) : 0));
 }

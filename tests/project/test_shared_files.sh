@@ -9,7 +9,7 @@ set -eu
 shared() {
 	(cd "$1" && while read -r device own; do
 		find sim models traces drivers tools -name '*.[ch]' -exec grep -il -- "$device" {} + |
-			grep -vE -- "$own" | grep -vE '^(traces/devices/|traces/records/records\.c|tools/workloads/families\.c|drivers/backend/(parts|backend)\.c|drivers/backend/(backends_internal|devices)\.h|tools/(checks|decodes|exports|imports)/forms\.c|tools/replay/kinds\.c|tools/serve/devices\.c|tools/lab/guests\.h|drivers/belfry\.h)' |
+			grep -vE -- "$own" | grep -vE '^(traces/devices/|traces/records/records\.c|tools/workloads/families\.c|drivers/backend/(parts|backend|gpu_kernels)\.c|drivers/backend/gpu_kernels\.h|drivers/backend/(backends_internal|devices)\.h|tools/(checks|decodes|exports|imports)/forms\.c|tools/replay/kinds\.c|tools/serve/devices\.c|tools/lab/guests\.h|drivers/belfry\.h)' |
 			sed "s|^|$device |" || true
 	done <<-END
 		mlx5 mlx5|ibgda|verbs|rdma|exec|/hca|/ll|shmem|gin|capture|cqe|rxe
