@@ -136,11 +136,10 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	if (cqe_sz > CQE_128_PAD)
 		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM, "cqe_sz %u: the model has 0 to %u", cqe_sz,
 				      CQE_128_PAD);
-	if (compressed && (cqe_sz == CQE_128_PAD || BF_MLX5_GET(cqc, BF_CQC_CC) || log_size < LOG_BLOCK_MIN ||
+	if (compressed && (cqe_sz == CQE_128_PAD || BF_MLX5_GET(cqc, BF_CQC_CC) ||
 			   BF_MLX5_GET(cqc, BF_CQC_MINI_FORMAT) > BF_MLX5_MINI_CHECKSUM))
 		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM,
-				      "cqe_comp_en: %u CQEs or more, neither padded nor collapsed, formats 0 and 1",
-				      1u << LOG_BLOCK_MIN);
+				      "cqe_comp_en: neither padded nor collapsed, formats 0 and 1");
 	cq = make(dev, cqc);
 	if (!cq)
 		return BF_MLX5_CMD_NO_RES;
@@ -152,7 +151,7 @@ uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m)
 	status = cq_buffers(dev, cq, m, cqc);
 	if (!status && !bf_mlx5_cq_moderate(cq, BF_MLX5_GET(cqc, BF_CQC_PERIOD), BF_MLX5_GET(cqc, BF_CQC_MAX_COUNT)))
 		status = BF_MLX5_CMD_NO_RES;
-	if (!status && compressed && !bf_mlx5_session_open(cq))
+	if (!status && compressed && log_size >= LOG_BLOCK_MIN && !bf_mlx5_session_open(cq))
 		status = BF_MLX5_CMD_NO_RES;
 	if (!status && bf_mlx5_table_add(&dev->cqs, cq, &cq->cqn))
 		status = BF_MLX5_CMD_LIM;

@@ -143,7 +143,7 @@ void bf_mlx5_session_take(struct bf_mlx5_cq *cq, const struct bf_mlx5_cqe_source
 	if (!s->count)
 		s->from = *from;
 	s->c[s->count++] = *c;
-	if (s->count == s->limit)
+	if (s->count == s->limit || !((cq->producer + s->count) & cq->mask)) /* no block goes round the ring's end */
 		bf_mlx5_session_flush(cq);
 	else if (s->count == 1)
 		bf_sim_after(cq->dev->sim, &s->timer, BF_MLX5_BLOCK_US * BF_US);

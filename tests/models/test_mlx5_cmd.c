@@ -187,8 +187,9 @@ START_TEST(wrong_completion_queues)
 		memset(in, 0, sizeof(in));
 		BF_MLX5_SET(in, BF_CMD_OPCODE, BF_MLX5_CMD_CREATE_CQ);
 		BF_MLX5_SET(cqc, BF_CQC_UAR_PAGE, a->uar);
+		BF_MLX5_SET(cqc, BF_CQC_COMP_EN, wrong == 0);
 		if (wrong == 0)
-			BF_MLX5_SET(cqc, BF_CQC_COMP_EN, 1);
+			BF_MLX5_SET(cqc, BF_CQC_MINI_FORMAT, 2);
 		else if (wrong == 1)
 			BF_MLX5_SET(cqc, BF_CQC_CQE_SZ, 3);
 		else if (wrong == 2)
