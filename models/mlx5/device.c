@@ -1,5 +1,6 @@
 /* The device: creation, destruction, and what reports may ask. */
 #include "models/mlx5/device_internal.h"
+#include "models/mlx5/prm_eth.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -118,6 +119,7 @@ static void init_tables(struct bf_mlx5 *dev, const struct bf_mlx5_opts *opts)
 	bf_mlx5_table_init(&dev->eth.rqts, dev->sim, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_ETH);
 	bf_mlx5_table_init(&dev->eth.tirs, dev->sim, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_ETH);
 	bf_mlx5_table_init(&dev->eth.tables, dev->sim, 1, NUMBER_MAX, 1u << BF_MLX5_LOG_MAX_TABLES);
+	bf_mlx5_table_init(&dev->eth.counters, dev->sim, 1, NUMBER_MAX, 1u << BF_FT_LOG_MAX);
 }
 
 /* For congestion control: reliable connections know who is at the other end, DC targets do not. */
@@ -329,6 +331,7 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	if (dev->dma.rings)
 		bf_dma_port_fini(&dev->dma);
 	bf_mlx5_flow_tables_free(dev);
+	bf_mlx5_tises_free(dev);
 	bf_mlx5_tirs_free(dev);
 	free_objects(dev);
 	bf_mlx5_memic_close(dev);
@@ -349,6 +352,7 @@ void bf_mlx5_destroy(struct bf_mlx5 *dev)
 	bf_mlx5_table_fini(&dev->eth.rqts);
 	bf_mlx5_table_fini(&dev->eth.tirs);
 	bf_mlx5_table_fini(&dev->eth.tables);
+	bf_mlx5_table_fini(&dev->eth.counters);
 	for (uint32_t i = 0; i < dev->uar_end; i++)
 		if (dev->uars[i])
 			free_uar(dev, dev->uars[i]);

@@ -63,8 +63,8 @@ struct bf_mlx5_counts {
 #define BF_MLX5_LOG_MAX_TABLES 10u
 struct bf_mlx5_flow_table;
 struct bf_mlx5_ethernet {
-	struct bf_mlx5_table domains, tises; /* numbers alone */
-	struct bf_mlx5_table rqts, tirs, tables;
+	struct bf_mlx5_table domains; /* numbers alone */
+	struct bf_mlx5_table tises, rqts, tirs, tables, counters;
 	struct bf_mlx5_flow_table *root; /* NULL: no frame is for a program */
 	uint32_t flows;                  /* entries of tables */
 };
@@ -304,6 +304,8 @@ void bf_mlx5_flow_caps(uint8_t *cap);
 uint8_t bf_mlx5_cmd_alloc_domain(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_dealloc_domain(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_create_tis(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_tis(struct bf_mlx5_mail *m);
+void bf_mlx5_tises_free(struct bf_mlx5 *dev);
 uint8_t bf_mlx5_cmd_destroy_tis(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_create_sq(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_modify_sq(struct bf_mlx5_mail *m);
@@ -335,6 +337,9 @@ uint8_t bf_mlx5_cmd_create_flow_group(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_flow_group(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_set_flow_entry(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_delete_flow_entry(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_alloc_flow_counter(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_query_flow_counter(struct bf_mlx5_mail *m);
+uint8_t bf_mlx5_cmd_dealloc_flow_counter(struct bf_mlx5_mail *m);
 void bf_mlx5_flow_tables_free(struct bf_mlx5 *dev);
 /* A frame has come that is no RoCE: the tables say where it goes. Takes it. */
 void bf_mlx5_flow_rx(struct bf_mlx5_port *port, struct bf_packet *pkt);

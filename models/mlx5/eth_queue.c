@@ -1,12 +1,14 @@
 /*
  * Queues of raw packets: a send queue or a receive queue is a queue pair that has only that half, and is numbered with
  * them (receive queues have numbers of their own on hardware; nobody compares the two). What a TIS says of sending is
- * not modelled: it is a number.
+ * not modelled but for its domain.
  */
 #include "models/mlx5/device_internal.h"
 #include "models/mlx5/prm_eth.h"
 
 #include "sim/bits.h"
+
+#include <stdlib.h>
 
 /* ---- numbers ---- */
 
@@ -33,18 +35,56 @@ uint8_t bf_mlx5_cmd_dealloc_domain(struct bf_mlx5_mail *m)
 	return free_number(m, &m->dev->eth.domains);
 }
 
+struct tis {
+	uint32_t number, domain;
+};
+
 uint8_t bf_mlx5_cmd_create_tis(struct bf_mlx5_mail *m)
 {
 	const uint32_t domain = BF_MLX5_GET(m->in + BF_ETH_CONTEXT, BF_TISC_DOMAIN);
+	struct tis *t;
 
 	if (!bf_mlx5_table_get(&m->dev->eth.domains, domain))
 		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES, "transport_domain 0x%x: there is none", domain);
-	return alloc_number(m, &m->dev->eth.tises);
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return BF_MLX5_CMD_NO_RES;
+	t->domain = domain;
+	if (bf_mlx5_table_add(&m->dev->eth.tises, t, &t->number)) {
+		free(t);
+		return BF_MLX5_CMD_LIM;
+	}
+	m->number = t->number;
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_query_tis(struct bf_mlx5_mail *m)
+{
+	const struct tis *t = bf_mlx5_table_get(&m->dev->eth.tises, m->number);
+
+	if (!t)
+		return BF_MLX5_CMD_BAD_RES;
+	BF_MLX5_SET(m->out + BF_TIS_OUT, BF_TISC_DOMAIN, t->domain);
+	return BF_MLX5_CMD_OK;
 }
 
 uint8_t bf_mlx5_cmd_destroy_tis(struct bf_mlx5_mail *m)
 {
-	return free_number(m, &m->dev->eth.tises);
+	struct tis *t = bf_mlx5_table_get(&m->dev->eth.tises, m->number);
+
+	if (!t)
+		return BF_MLX5_CMD_BAD_RES;
+	bf_mlx5_table_remove(&m->dev->eth.tises, m->number);
+	free(t);
+	return BF_MLX5_CMD_OK;
+}
+
+void bf_mlx5_tises_free(struct bf_mlx5 *dev)
+{
+	struct tis *t;
+
+	for (uint32_t n = 0; (t = bf_mlx5_table_next(&dev->eth.tises, &n)); n++)
+		free(t);
 }
 
 /* ---- queues ---- */
@@ -282,6 +322,7 @@ void bf_mlx5_flow_caps(uint8_t *cap)
 	uint8_t *rx = cap + BF_FLOW_CAP_RX;
 
 	BF_MLX5_SET(rx, BF_FLOW_CAP_SUPPORT, 1);
+	BF_MLX5_SET(rx, BF_FLOW_CAP_COUNTER, 1);
 	BF_MLX5_SET(rx, BF_FLOW_CAP_LOG_SIZE, BF_FT_LOG_MAX);
 	BF_MLX5_SET(rx, BF_FLOW_CAP_LEVEL, BF_FT_MAX_LEVEL);
 	BF_MLX5_SET(rx, BF_FLOW_CAP_LOG_TABLES, BF_MLX5_LOG_MAX_TABLES);

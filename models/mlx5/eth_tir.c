@@ -111,7 +111,9 @@ static uint8_t check(struct bf_mlx5 *dev, const uint8_t *tirc)
 	if (fields & ~(BF_RX_HASH_SRC_IP | BF_RX_HASH_DST_IP | BF_RX_HASH_SRC_PORT | BF_RX_HASH_DST_PORT))
 		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_PARAM,
 				      "selected_fields 0x%x: addresses and ports alone (0xf)", fields);
-	if (!bf_mlx5_table_get(&dev->eth.domains, BF_MLX5_GET(tirc, BF_TIRC_DOMAIN)))
+	/* Without one a TIR does as well: rdma-core's own tests of DEVX give none. */
+	if (BF_MLX5_GET(tirc, BF_TIRC_DOMAIN) &&
+	    !bf_mlx5_table_get(&dev->eth.domains, BF_MLX5_GET(tirc, BF_TIRC_DOMAIN)))
 		return bf_mlx5_refuse(dev, BF_MLX5_CMD_BAD_RES, "transport_domain 0x%x: there is none",
 				      BF_MLX5_GET(tirc, BF_TIRC_DOMAIN));
 	return BF_MLX5_CMD_OK;

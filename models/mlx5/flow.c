@@ -8,7 +8,7 @@
  * there is, since no kernel has a network interface here.
  *
  * Modelled are tables of received frames (NIC_RX) and the outer headers up to TCP and UDP. Other kinds, tunnels,
- * metadata, counters and changes of the frame are refused by name.
+ * metadata and changes of the frame are refused by name.
  */
 #include "models/fabric/frame.h"
 #include "models/mlx5/device_internal.h"
@@ -20,8 +20,14 @@
 #define MATCH_WORDS (BF_MATCH_LEN / 8)
 #define MOST_FLOWS (1u << BF_FT_LOG_MAX) /* of a device; each takes memory of this process */
 
+struct bf_mlx5_flow_counter {
+	uint64_t packets, octets;
+	uint32_t number, users;
+};
+
 struct entry {
-	struct entry *next; /* of the group, by index */
+	struct entry *next;                   /* of the group, by index */
+	struct bf_mlx5_flow_counter *counter; /* NULL: none */
 	uint64_t value[MATCH_WORDS];
 	uint32_t index, tag;
 	uint16_t action;
@@ -149,6 +155,8 @@ uint8_t bf_mlx5_cmd_modify_flow_table(struct bf_mlx5_mail *m)
 
 static void forget_entry(struct bf_mlx5 *dev, const struct entry *e)
 {
+	if (e->counter)
+		e->counter->users--;
 	for (uint32_t i = 0; i < e->count; i++)
 		if (e->to[i].table)
 			((struct bf_mlx5_flow_table *)bf_mlx5_table_get(&dev->eth.tables, e->to[i].number))->users--;
@@ -335,22 +343,39 @@ static uint8_t take_destination(struct bf_mlx5_mail *m, const struct bf_mlx5_flo
 
 static uint8_t check_entry(struct bf_mlx5_mail *m, const uint8_t *fc)
 {
-	const uint32_t action = BF_MLX5_GET(fc, BF_FTE_ACTION), n = BF_MLX5_GET(fc, BF_FTE_DESTINATIONS);
+	const uint32_t asked = BF_MLX5_GET(fc, BF_FTE_ACTION), action = asked & ~BF_FTE_COUNT,
+		       n = BF_MLX5_GET(fc, BF_FTE_DESTINATIONS), counters = BF_MLX5_GET(fc, BF_FTE_COUNTERS);
 
 	if (action != BF_FTE_ALLOW && action != BF_FTE_DROP && action != BF_FTE_FORWARD)
 		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
-				      "action 0x%x: allow 1, drop 2 or forward 4; no counters, no changes of the frame",
-				      action);
-	if (BF_MLX5_GET(fc, BF_FTE_EXTENDED) || BF_MLX5_GET(fc, BF_FTE_COUNTERS))
-		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM, "%s: not modelled",
-				      BF_MLX5_GET(fc, BF_FTE_EXTENDED) ? "extended_destination" : "flow counters");
+				      "action 0x%x: allow 1, drop 2 or forward 4, and count 8; no changes of the frame",
+				      asked);
+	if (BF_MLX5_GET(fc, BF_FTE_EXTENDED))
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM, "extended_destination: not modelled");
+	if (counters != !!(asked & BF_FTE_COUNT))
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "flow_counter_list_size %u: one for action count, else 0", counters);
 	if ((action == BF_FTE_FORWARD) != (n != 0) || n > BF_FTE_LIST_MAX)
 		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
 				      "destination_list_size %u: 1 to %u for action forward, else 0", n,
 				      BF_FTE_LIST_MAX);
-	if (m->in_len < BF_FTE_CONTEXT + BF_FTE_LIST + (size_t)n * 8)
+	if (m->in_len < BF_FTE_CONTEXT + BF_FTE_LIST + (size_t)(n + counters) * 8)
 		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_INP_LEN,
-				      "destination_list_size %u: beyond the mailbox of %zu bytes", n, m->in_len);
+				      "destination_list_size %u, flow_counter_list_size %u: beyond the mailbox of %zu "
+				      "bytes",
+				      n, counters, m->in_len);
+	return BF_MLX5_CMD_OK;
+}
+
+static uint8_t take_counter(struct bf_mlx5_mail *m, struct entry *e, const uint8_t *from)
+{
+	const uint32_t id = bf_get_be32(from);
+	struct bf_mlx5_flow_counter *counter = bf_mlx5_table_get(&m->dev->eth.counters, id);
+
+	if (!counter)
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES, "flow_counter_id 0x%x: there is none", id);
+	counter->users++;
+	e->counter = counter;
 	return BF_MLX5_CMD_OK;
 }
 
@@ -388,12 +413,14 @@ uint8_t bf_mlx5_cmd_set_flow_entry(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_NO_RES;
 	e->index = index;
 	e->tag = BF_MLX5_GET(fc, BF_FTE_TAG);
-	e->action = (uint16_t)BF_MLX5_GET(fc, BF_FTE_ACTION);
+	e->action = (uint16_t)(BF_MLX5_GET(fc, BF_FTE_ACTION) & ~BF_FTE_COUNT);
 	memcpy(e->value, fc + BF_FTE_VALUE, sizeof(e->value));
 	for (uint32_t i = 0; i < MATCH_WORDS; i++)
 		e->value[i] &= g->mask[i];
 	for (uint32_t i = 0; i < n && !status; i++)
 		status = take_destination(m, t, e, fc + BF_FTE_LIST + (size_t)i * 8);
+	if (!status && BF_MLX5_GET(fc, BF_FTE_COUNTERS))
+		status = take_counter(m, e, fc + BF_FTE_LIST + (size_t)n * 8);
 	if (status) {
 		forget_entry(m->dev, e);
 		free(e);
@@ -434,8 +461,55 @@ uint8_t bf_mlx5_cmd_delete_flow_entry(struct bf_mlx5_mail *m)
 	return t ? bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES, "flow_index %u: there is no entry", index) : status;
 }
 
+/* ---- counters ---- */
+
+uint8_t bf_mlx5_cmd_alloc_flow_counter(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5_flow_counter *counter = calloc(1, sizeof(*counter));
+
+	if (!counter)
+		return BF_MLX5_CMD_NO_RES;
+	if (bf_mlx5_table_add(&m->dev->eth.counters, counter, &counter->number)) {
+		free(counter);
+		return BF_MLX5_CMD_LIM;
+	}
+	m->number = counter->number;
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_dealloc_flow_counter(struct bf_mlx5_mail *m)
+{
+	struct bf_mlx5_flow_counter *counter = bf_mlx5_table_get(&m->dev->eth.counters, m->number);
+
+	if (!counter)
+		return BF_MLX5_CMD_BAD_RES;
+	if (counter->users)
+		return BF_MLX5_CMD_RES_BUSY;
+	bf_mlx5_table_remove(&m->dev->eth.counters, m->number);
+	free(counter);
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_query_flow_counter(struct bf_mlx5_mail *m)
+{
+	const uint32_t id = BF_MLX5_GET(m->in, BF_FC_ID), n = BF_MLX5_GET(m->in, BF_FC_COUNT);
+	struct bf_mlx5_flow_counter *counter = bf_mlx5_table_get(&m->dev->eth.counters, id);
+
+	if (!counter)
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES, "flow_counter_id 0x%x: there is none", id);
+	if (n > 1)
+		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
+				      "num_of_counters %u: the model has them one by one", n);
+	bf_put_be64(m->out + BF_FC_PACKETS, counter->packets);
+	bf_put_be64(m->out + BF_FC_OCTETS, counter->octets);
+	if (BF_MLX5_GET(m->in, BF_FC_CLEAR))
+		counter->packets = counter->octets = 0;
+	return BF_MLX5_CMD_OK;
+}
+
 void bf_mlx5_flow_tables_free(struct bf_mlx5 *dev)
 {
+	struct bf_mlx5_flow_counter *counter;
 	struct bf_mlx5_flow_table *t;
 
 	for (uint32_t i = 0; dev->eth.root && i < dev->port_count; i++)
@@ -456,6 +530,8 @@ void bf_mlx5_flow_tables_free(struct bf_mlx5 *dev)
 		}
 		free(t);
 	}
+	for (uint32_t n = 0; (counter = bf_mlx5_table_next(&dev->eth.counters, &n)); n++)
+		free(counter);
 }
 
 /* ---- a frame arrives ---- */
@@ -524,6 +600,10 @@ static bool go(struct bf_mlx5_port *port, const struct bf_mlx5_flow_table *t, ui
 
 	for (; t && !e; t = t->miss)
 		e = look_up(t, frame);
+	if (e && e->counter) {
+		e->counter->packets++;
+		e->counter->octets += pkt->len;
+	}
 	if (!e || e->action == BF_FTE_ALLOW)
 		return false;
 	tag = e->tag ? e->tag : tag;

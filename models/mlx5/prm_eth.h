@@ -37,6 +37,8 @@
 #define BF_RQ_MODIFY_VLAN 2ull /* MODIFY_RQ's mask; of the others nothing is modelled */
 
 #define BF_TISC_DOMAIN 0x24, 0x00ffffffu
+#define BF_TIS_OUT 0x10 /* QUERY_TIS: where its answer has the context */
+#define BF_TIS_OUT_LEN 0xb0
 
 /* A TIR: a receive queue, or a table of them with a hash that chooses. */
 #define BF_TIRC_TYPE 0x04, 0xf0000000u
@@ -109,16 +111,25 @@
 #define BF_FTE_ALLOW 1u
 #define BF_FTE_DROP 2u
 #define BF_FTE_FORWARD 4u
+#define BF_FTE_COUNT 8u
 #define BF_FTE_EXTENDED 0x10, 0x80000000u
 #define BF_FTE_DESTINATIONS 0x10, 0x00ffffffu
 #define BF_FTE_COUNTERS 0x14, 0x00ffffffu
 #define BF_FTE_VALUE 0x40
-#define BF_FTE_LIST 0x300 /* destinations, 8 bytes each */
+#define BF_FTE_LIST 0x300 /* destinations, then numbers of counters, 8 bytes each */
 #define BF_FTE_LIST_MAX 16u
 #define BF_FD_TYPE 0x00, 0xff000000u
 #define BF_FD_TABLE 1u
 #define BF_FD_TIR 2u
 #define BF_FD_ID 0x00, 0x00ffffffu
+
+/* Counters of flows; ALLOC_ and DEALLOC_FLOW_COUNTER have the number where others have theirs. */
+#define BF_FC_COUNT 0x18, 0x0000ffffu /* QUERY_FLOW_COUNTER: how many from BF_FC_ID on, 0 means one */
+#define BF_FC_CLEAR 0x18, 0x80000000u
+#define BF_FC_ID 0x1c, 0xffffffffu
+#define BF_FC_PACKETS 0x10 /* of the answer, be64; then bytes */
+#define BF_FC_OCTETS 0x18
+#define BF_FC_LEN 0x20
 
 /* fte_match_set_lyr_2_4, the outer headers of a frame. */
 #define BF_MATCH_PARAM_LEN 0x200
@@ -160,6 +171,7 @@
 #define BF_ETH_CAP_RQT 0x00, 0x00000f00u    /* log of the size that all have at least */
 #define BF_FLOW_CAP_RX 0x40                 /* of NIC_RX tables: */
 #define BF_FLOW_CAP_SUPPORT 0x00, 0x80000000u
+#define BF_FLOW_CAP_COUNTER 0x00, 0x20000000u
 #define BF_FLOW_CAP_LOG_SIZE 0x04, 0x3f000000u
 #define BF_FLOW_CAP_LEVEL 0x04, 0x000000ffu
 #define BF_FLOW_CAP_LOG_TABLES 0x0c, 0x000000ffu

@@ -74,6 +74,8 @@ static int take(struct bf_uv_call *c, const struct bf_uv_spec *spec, const struc
 	case BF_UV_OUT:
 		return from->len < spec->min ? -EINVAL : 0;
 	case BF_UV_ARRAY:
+		if (from->len <= INLINE_MAX)
+			a->bytes.local = (const uint8_t *)&from->data;
 		return from->len % sizeof(uint32_t) ? -EINVAL : 0;
 	default:
 		return take_handle(c, spec, a);

@@ -40,6 +40,10 @@
 	{                                                                                                              \
 		(id), BF_UV_DESTROY, false, (object), 0, 0                                                             \
 	}
+#define ARRAY_OPT(id)                                                                                                  \
+	{                                                                                                              \
+		(id), BF_UV_ARRAY, true, 0, 0, 0                                                                       \
+	}
 #define FD_NEW(id)                                                                                                     \
 	{                                                                                                              \
 		(id), BF_UV_FD_NEW, false, 0, 0, 0                                                                     \

@@ -146,7 +146,8 @@ void bf_uverbs_sysfs(const struct bf_uverbs_opts *opts, uint32_t index,
 
 /* What a program left open at the end, by kind; for reports. */
 struct bf_uverbs_counts {
-	uint32_t pds, mrs, dms, mws, xrcds, cqs, qps, srqs, ahs, channels, uars, umems, devx_objects, files, flows;
+	uint32_t pds, mrs, dms, mws, xrcds, cqs, qps, srqs, ahs, channels, uars, umems, devx_objects, files, flows,
+	    matchers;
 	uint32_t wqs, tables;       /* receive queues apart, tables of them */
 	uint64_t commands, unknown; /* requests so far; those that no method answers */
 };

@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bf_uverbs_close(r.f);
 	bf_uverbs_counts(r.u, &n);
 	UV_MUST(!(n.pds | n.mrs | n.dms | n.xrcds | n.mws | n.cqs | n.qps | n.srqs | n.ahs | n.channels | n.uars |
-		  n.umems | n.devx_objects | n.flows));
+		  n.umems | n.devx_objects | n.flows | n.matchers));
 	uv_rig_close(&r);
 	return 0;
 }

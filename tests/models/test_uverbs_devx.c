@@ -241,7 +241,8 @@ START_TEST(devx_refusals)
 	ck_assert_int_eq(CREATE(&r, BF_MLX5_CMD_CREATE_CQ, in, sizeof(in)), -EREMOTEIO);
 	ck_assert_uint_eq(BF_MLX5_GET(uv_answer(&r, 0x1002), BF_CMD_OUT_STATUS), BF_MLX5_CMD_BAD_RES);
 	ck_assert_int_eq(CREATE(&r, BF_MLX5_CMD_CREATE_CQ, in, 16), -EINVAL);
-	ck_assert_int_eq(CREATE(&r, 0x904, in, 16), -EREMOTEIO);
+	ck_assert_int_eq(CREATE(&r, 0x717, in, 16), -EREMOTEIO);
+	ck_assert_int_eq(CREATE(&r, BF_MLX5_CMD_CREATE_SQ, in, 16), -EINVAL);
 	ck_assert_int_eq(CREATE(&r, BF_MLX5_CMD_ALLOC_UAR, in, 16), -EINVAL);
 	ck_assert_int_eq(CREATE(&r, BF_MLX5_CMD_ALLOC_PD, in, 16), 0);
 	/* A context that did not ask for it has no DEVX. */

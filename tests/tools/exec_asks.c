@@ -3,6 +3,7 @@
  * the first thing that is not as on hardware ends the program with exit code 1.
  */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -251,6 +253,70 @@ static void test_no_lids(void)
 	link_close(&l);
 }
 
+/* ---- the device's own network interface: what DPDK's driver asks about a port ---- */
+
+static void read_word(const char *path, char word[32])
+{
+	FILE *f = fopen(path, "r");
+
+	NEED(f);
+	NEED(fscanf(f, "%31s", word) == 1);
+	fclose(f);
+}
+
+static void test_interface(void)
+{
+	char path[400], word[32], again[IF_NAMESIZE];
+	struct ifreq r = { .ifr_ifindex = 0 };
+	const struct dirent *d;
+	unsigned index, others = 0;
+	DIR *dir;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device/net", ibv_get_device_name(context->device));
+	NEED(dir = opendir(path));
+	/* The one that DPDK takes: of the first port. Another has the addresses. */
+	while ((d = readdir(dir))) {
+		snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device/net/%s/dev_port",
+			 ibv_get_device_name(context->device), d->d_name);
+		if (d->d_name[0] == '.')
+			continue;
+		read_word(path, word);
+		if (!strcmp(word, "0"))
+			snprintf(r.ifr_name, sizeof(r.ifr_name), "%.15s", d->d_name);
+		others += !!strcmp(word, "0");
+	}
+	closedir(dir);
+	NEED(others == 1);
+	NEED(index = if_nametoindex(r.ifr_name));
+	NEED(if_indextoname(index, again) && !strcmp(again, r.ifr_name));
+	NEED((fd = socket(AF_INET, SOCK_DGRAM, 0)) >= 0);
+	NEED(!ioctl(fd, SIOCGIFINDEX, &r) && r.ifr_ifindex == (int)index);
+	NEED(!ioctl(fd, SIOCGIFMTU, &r) && r.ifr_mtu == 1500);
+	r.ifr_mtu = 9000;
+	NEED(!ioctl(fd, SIOCSIFMTU, &r));
+	r.ifr_mtu = 0;
+	NEED(!ioctl(fd, SIOCGIFMTU, &r) && r.ifr_mtu == 9000);
+	r.ifr_mtu = 65536;
+	NEED(ioctl(fd, SIOCSIFMTU, &r) && errno == EINVAL);
+	NEED(!ioctl(fd, SIOCGIFFLAGS, &r) && (r.ifr_flags & IFF_UP));
+	NEED(!ioctl(fd, SIOCGIFHWADDR, &r));
+	snprintf(path, sizeof(path), "/sys/class/net/%s/address", r.ifr_name);
+	read_word(path, word);
+	snprintf(path, sizeof(path), "%02x:%02x:%02x:%02x:%02x:%02x", r.ifr_hwaddr.sa_data[0] & 255,
+		 r.ifr_hwaddr.sa_data[1] & 255, r.ifr_hwaddr.sa_data[2] & 255, r.ifr_hwaddr.sa_data[3] & 255,
+		 r.ifr_hwaddr.sa_data[4] & 255, r.ifr_hwaddr.sa_data[5] & 255);
+	NEED(!strcmp(word, path));
+	NEED(ioctl(fd, SIOCGIFADDR, &r) && errno == EADDRNOTAVAIL);
+	/* The machine's own interfaces stay what they are. */
+	memset(&r, 0, sizeof(r));
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "lo");
+	NEED(!ioctl(fd, SIOCGIFMTU, &r) && r.ifr_mtu > 9000 && if_nametoindex("lo") != index);
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "roce_bef7");
+	NEED(ioctl(fd, SIOCGIFMTU, &r) && errno == ENODEV && !if_nametoindex("roce_bef7"));
+	close(fd);
+}
+
 /*
  * ---- a target of XRC with two handles ----
  *
@@ -298,7 +364,8 @@ int main(int argc, char **argv)
 	} tests[] = { { "routes", test_routes },
 		      { "lids", test_lids },
 		      { "no-lids", test_no_lids },
-		      { "open-qp", test_open_qp } };
+		      { "open-qp", test_open_qp },
+		      { "interface", test_interface } };
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
 	NEED(list && *list);

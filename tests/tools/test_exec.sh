@@ -12,6 +12,7 @@ cd "$work"
 verbs=$BELFRY_BUILD_DIR/tests/exec_verbs
 raw=$BELFRY_BUILD_DIR/tests/exec_raw
 asks=$BELFRY_BUILD_DIR/tests/exec_asks
+steering=$BELFRY_BUILD_DIR/tests/exec_steering
 # The programs are not sanitized and leak what they like.
 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigtrap=0:verify_asan_link_order=0
 export ASAN_OPTIONS
@@ -47,7 +48,8 @@ expect 0 -- "$verbs" $everything
 [ "$(grep -c '^ok ' out)" = "$(echo $everything | wc -w)" ] || fail "not everything was done"
 expect 0 -- "$raw"
 expect 0 --doorbells poll -- "$raw"
-expect 0 --devices 2 -- "$asks" routes no-lids open-qp
+[ ! -x "$steering" ] || expect 0 -- "$steering"
+expect 0 --devices 2 -- "$asks" routes no-lids interface open-qp
 expect 0 --link ib -- "$asks" lids
 expect 2 --link ib --udp 127.0.0.7 -- "$asks" lids
 expect 0 --udp 127.0.0.7 -- "$asks" routes

@@ -6,6 +6,7 @@
 #include "tools/exec/real_internal.h"
 
 #define NETLINK_RDMA_PROTOCOL 20 /* NETLINK_RDMA of linux/netlink.h */
+#define SOCKET_REQUESTS 0x89     /* linux/sockios.h: those about interfaces are among them */
 #define UVERBS_IOCTL_TYPE 0x1b   /* RDMA_IOCTL_MAGIC of rdma/rdma_user_ioctl_cmds.h */
 
 static int answer(int rc)
@@ -177,6 +178,8 @@ int ioctl(int fd, unsigned long request, ...)
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
 	va_end(ap);
+	if (request >> 8 == SOCKET_REQUESTS && bf_exec_interface_ioctl(request, arg, &rc))
+		return answer(rc);
 	if (((request >> 8) & 0xff) != UVERBS_IOCTL_TYPE || !(f = bf_exec_files_get(fd)))
 		return BF_CALL_REAL(ioctl)(fd, request, arg);
 	rc = f->file ? bf_engine_ioctl(f->engine, f->file, request, (uintptr_t)arg) : -ENOTTY;

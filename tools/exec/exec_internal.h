@@ -5,6 +5,7 @@
  *   paths.c     names below /sys and /dev that belong to our devices lead to the folders that the command made
  *   device.c    open, ioctl, write, mmap, close of a device file; descriptors that are copies of it
  *   files.c     which descriptors are device files
+ *   interface.c what sockets and names tell of the devices' network interfaces
  *   signals.c   faults at doorbells come here first, the program's handlers get the rest
  *   symbols.c   what the CUDA driver is told about doorbell pages, and asked for DMA-BUFs (dmabufs.c)
  *   process.c   start at the first open, fork, exit, and children that are to have this library as well
@@ -23,6 +24,7 @@
 #include <sys/types.h>
 
 #include "tools/exec/engine.h"
+#include "tools/exec/identity.h"
 #include "tools/exec/tree.h"
 
 /* ---- process.c ---- */
@@ -77,6 +79,13 @@ void bf_exec_files_copy(int from, int to);
 /* `fd`, or all from `first` to `last`, are about to be closed. */
 void bf_exec_files_forget(int fd);
 void bf_exec_files_forget_range(unsigned first, unsigned last);
+
+/* ---- interface.c ---- */
+
+/* True when a socket's request is about an interface of ours: `*rc` is 0 or a negative errno. */
+bool bf_exec_interface_ioctl(unsigned long what, void *arg, int *rc);
+/* True when `index` is one of ours: its name. */
+bool bf_exec_interface_name(unsigned index, char name[BF_EXEC_INTERFACE_ROOM]);
 
 /* ---- signals.c ---- */
 

@@ -25,6 +25,14 @@ void bf_exec_identity(struct bf_exec_identity *id, uint32_t index, uint32_t udp_
 /* The interface whose addresses are a port's: the loopback's, or the one that has the address of --udp. */
 void bf_exec_interface(uint32_t udp_ipv4, char name[BF_EXEC_INTERFACE_ROOM]);
 
+/*
+ * The interface of a device's own, for those who ask about MTU, MAC or flags (interface.c): this and the device's
+ * number, with an index that no interface of the machine's is likely to have. Among the interfaces of a device it comes
+ * last by name, since programs that want addresses take the first.
+ */
+#define BF_EXEC_OWN_INTERFACE "roce_bef"
+#define BF_EXEC_OWN_IFINDEX 0x0bef0000u
+
 /* "ADDRESS[:PORT]" of --udp; `*port` is 0 without one. Returns 0 or -EINVAL. */
 int bf_exec_parse_udp(const char *text, uint32_t *ipv4, uint16_t *port);
 

@@ -66,6 +66,7 @@ static bool is_ours(const char *path)
 		return begins(path, "/dev/infiniband", "/");
 	return begins(path, "/sys/", NULL) &&
 	       (begins(path, "/sys/class/infiniband", "/_") || begins(path, "/sys/class/misc/rdma_cm", "/") ||
+		begins(path, "/sys/class/net/" BF_EXEC_OWN_INTERFACE, "0123456789") ||
 		begins(path, BF_EXEC_PCI_ROOT, NULL) || begins(path, BF_EXEC_PCI_DEVICES, NULL) ||
 		begins(path, BF_EXEC_PCI_BUSES BF_EXEC_PCI_DOMAIN ":", NULL) || is_gpu(path, BF_EXEC_PCI_BUSES) ||
 		is_gpu(path, "/sys/bus/pci/devices/") || is_bus(path));

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -39,6 +40,8 @@
 	X(fstat)                                                                                                       \
 	X(fstatat)                                                                                                     \
 	X(getxattr)                                                                                                    \
+	X(if_indextoname)                                                                                              \
+	X(if_nametoindex)                                                                                              \
 	X(ioctl)                                                                                                       \
 	X(lgetxattr)                                                                                                   \
 	X(listxattr)                                                                                                   \

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <net/if.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,15 +236,6 @@ static void put_gpu(struct writer *t)
 	put_place(t, function);
 }
 
-static void put_interface(struct writer *t, const char *name)
-{
-	char below[PATH_MAX], to[BF_EXEC_INTERFACE_ROOM + 32];
-
-	snprintf(below, sizeof(below), ROOT "/" PORT "/" FUNCTION "/net/%s", t->index, name);
-	snprintf(to, sizeof(to), "/sys/class/net/%s", name);
-	put_link(t, below, to);
-}
-
 /* /sys/class/CLASS/NAME leads to the device's folder, whose "device" leads back to the function. */
 static void put_class(struct writer *t, const char *class, const char *name)
 {
@@ -256,6 +248,47 @@ static void put_class(struct writer *t, const char *class, const char *name)
 	snprintf(below, sizeof(below), ROOT "/" PORT "/" FUNCTION "/%s/%s/device", t->index, class, name);
 	snprintf(to, sizeof(to), "../../../" FUNCTION, t->index);
 	put_link(t, below, to);
+}
+
+/* The network interface of its own: what is asked by sockets is in interface.c. */
+static void put_interface(struct writer *t, const struct bf_exec_identity *id)
+{
+	static const char *const files[][2] = {
+		{ "mtu", "1500" },     { "dev_port", "0" },   { "dev_id", "0x0" },  { "type", "1" },
+		{ "operstate", "up" }, { "carrier", "1" },    { "duplex", "full" }, { "speed", "400000" },
+		{ "addr_len", "6" },   { "flags", "0x1003" }, { "iflink", NULL },   { "ifindex", NULL },
+		{ "address", NULL },
+	};
+	char name[IF_NAMESIZE], number[16], mac[18], below[PATH_MAX];
+
+	snprintf(name, sizeof(name), BF_EXEC_OWN_INTERFACE "%u", t->index);
+	snprintf(number, sizeof(number), "%u", BF_EXEC_OWN_IFINDEX + t->index);
+	snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", id->mac[0], id->mac[1], id->mac[2], id->mac[3],
+		 id->mac[4], id->mac[5]);
+	put_class(t, "net", name);
+	for (size_t i = 0; i < BF_ARRAY_LEN(files); i++) {
+		const char *text = files[i][1] ? files[i][1] : strcmp(files[i][0], "address") ? number : mac;
+
+		snprintf(below, sizeof(below), ROOT "/" PORT "/" FUNCTION "/net/%s/%s", t->index, name, files[i][0]);
+		put_file(t, below, text);
+	}
+}
+
+/* Beside it the one that has the addresses, as another port's: who looks for the first port finds ours. */
+static void put_addressed(struct writer *t, const char *name)
+{
+	static const char *const files[] = { "address", "flags", "ifindex", "mtu", "operstate", "type" };
+	char below[PATH_MAX], to[PATH_MAX];
+
+	for (size_t i = 0; i < BF_ARRAY_LEN(files); i++) {
+		snprintf(below, sizeof(below), ROOT "/" PORT "/" FUNCTION "/net/%s/%s", t->index, name, files[i]);
+		snprintf(to, sizeof(to), "/sys/class/net/%s/%s", name, files[i]);
+		put_link(t, below, to);
+	}
+	snprintf(below, sizeof(below), ROOT "/" PORT "/" FUNCTION "/net/%s/dev_port", t->index, name);
+	put_file(t, below, "1");
+	snprintf(below, sizeof(below), ROOT "/" PORT "/" FUNCTION "/net/%s/dev_id", t->index, name);
+	put_file(t, below, "0x1");
 }
 
 static void put_device(struct writer *t, const struct bf_exec_tree_opts *tree)
@@ -275,7 +308,8 @@ static void put_device(struct writer *t, const struct bf_exec_tree_opts *tree)
 	memcpy(opts.mac, id.mac, sizeof(opts.mac));
 	bf_uverbs_sysfs(&opts, t->index, put_class_file, t);
 	put_function(t);
-	put_interface(t, interface);
+	put_interface(t, &id);
+	put_addressed(t, interface);
 	snprintf(file, sizeof(file), "uverbs%u", t->index);
 	put_class(t, "infiniband", id.name);
 	put_class(t, "infiniband_verbs", file);

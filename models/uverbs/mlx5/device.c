@@ -136,6 +136,8 @@ static int destroy(struct bf_uv_object *o, bool forced)
 		return bf_mlx5_ib_uar_destroy(o, forced);
 	case MLX5_IB_OBJECT_DEVX_UMEM:
 		return bf_mlx5_ib_umem_destroy(o, forced);
+	case MLX5_IB_OBJECT_FLOW_MATCHER:
+		return 0; /* the device knows its flows alone */
 	default:
 		return bf_mlx5_ib_devx_destroy(o, forced);
 	}
@@ -148,6 +150,8 @@ static uint32_t *count(struct bf_uverbs_counts *n, uint16_t type)
 		return &n->uars;
 	case MLX5_IB_OBJECT_DEVX_UMEM:
 		return &n->umems;
+	case MLX5_IB_OBJECT_FLOW_MATCHER:
+		return &n->matchers;
 	default:
 		return &n->devx_objects;
 	}

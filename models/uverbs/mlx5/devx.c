@@ -20,36 +20,38 @@ static const struct {
 	{ BF_MLX5_CMD_CREATE_DCT, BF_MLX5_CMD_DESTROY_DCT, 0 },
 	{ BF_MLX5_CMD_ATTACH_TO_MCG, BF_MLX5_CMD_DETACH_FROM_MCG, BF_MCG_LEN },
 	{ BF_MLX5_CMD_CREATE_GENERAL_OBJECT, BF_MLX5_CMD_DESTROY_GENERAL_OBJECT, 0 },
+	{ BF_MLX5_CMD_ALLOC_XRCD, BF_MLX5_CMD_DEALLOC_XRCD, 0 },
+	{ BF_MLX5_CMD_CREATE_XRC_SRQ, BF_MLX5_CMD_DESTROY_XRC_SRQ, 0 },
+	{ BF_MLX5_CMD_ALLOC_TRANSPORT_DOMAIN, BF_MLX5_CMD_DEALLOC_TRANSPORT_DOMAIN, 0 },
+	{ BF_MLX5_CMD_CREATE_TIS, BF_MLX5_CMD_DESTROY_TIS, 0 },
+	{ BF_MLX5_CMD_CREATE_SQ, BF_MLX5_CMD_DESTROY_SQ, BF_ETH_LEN },
+	{ BF_MLX5_CMD_CREATE_RQ, BF_MLX5_CMD_DESTROY_RQ, BF_ETH_LEN },
+	{ BF_MLX5_CMD_CREATE_RQT, BF_MLX5_CMD_DESTROY_RQT, 0 },
+	{ BF_MLX5_CMD_CREATE_TIR, BF_MLX5_CMD_DESTROY_TIR, BF_ETH_LEN },
+	{ BF_MLX5_CMD_CREATE_FLOW_TABLE, BF_MLX5_CMD_DESTROY_FLOW_TABLE, BF_FT_CREATE_LEN },
+	{ BF_MLX5_CMD_CREATE_FLOW_GROUP, BF_MLX5_CMD_DESTROY_FLOW_GROUP, BF_FG_LEN },
+	{ BF_MLX5_CMD_SET_FLOW_TABLE_ENTRY, BF_MLX5_CMD_DELETE_FLOW_TABLE_ENTRY, BF_FTE_LEN },
+	{ BF_MLX5_CMD_ALLOC_FLOW_COUNTER, BF_MLX5_CMD_DEALLOC_FLOW_COUNTER, 0 },
 };
 
 /* Others that Linux lets through to make objects; this device has none of them and says so. */
 static const uint16_t absent[] = {
 	0x205, /* CREATE_PSV */
-	0x70e, /* ALLOC_XRCD */
-	0x705, /* CREATE_XRC_SRQ */
 	0x717, /* CREATE_XRQ */
 	0x771, /* ALLOC_Q_COUNTER */
-	0x816, /* ALLOC_TRANSPORT_DOMAIN */
-	0x900, /* CREATE_TIR */
-	0x904, /* CREATE_SQ */
-	0x908, /* CREATE_RQ */
-	0x912, /* CREATE_TIS */
-	0x916, /* CREATE_RQT */
-	0x930, /* CREATE_FLOW_TABLE */
-	0x933, /* CREATE_FLOW_GROUP */
-	0x939, /* ALLOC_FLOW_COUNTER */
 };
 
 static const uint16_t modify_commands[] = {
 	BF_MLX5_CMD_MODIFY_CQ,    BF_MLX5_CMD_MODIFY_RMP, BF_MLX5_CMD_RST2INIT_QP, BF_MLX5_CMD_INIT2RTR_QP,
 	BF_MLX5_CMD_INIT2INIT_QP, BF_MLX5_CMD_RTR2RTS_QP, BF_MLX5_CMD_RTS2RTS_QP,  BF_MLX5_CMD_SQERR2RTS_QP,
 	BF_MLX5_CMD_2ERR_QP,      BF_MLX5_CMD_2RST_QP,    BF_MLX5_CMD_RTS2SQD_QP,  BF_MLX5_CMD_SQD_RTS_QP,
-	BF_MLX5_CMD_ARM_RQ,
+	BF_MLX5_CMD_ARM_RQ,       BF_MLX5_CMD_MODIFY_SQ,  BF_MLX5_CMD_MODIFY_RQ,   BF_MLX5_CMD_ARM_XRC_SRQ,
 };
 
 static const uint16_t query_commands[] = {
-	BF_MLX5_CMD_QUERY_MKEY, BF_MLX5_CMD_QUERY_CQ,  BF_MLX5_CMD_QUERY_RMP,
-	BF_MLX5_CMD_QUERY_QP,   BF_MLX5_CMD_QUERY_SRQ, BF_MLX5_CMD_QUERY_DCT,
+	BF_MLX5_CMD_QUERY_MKEY,    BF_MLX5_CMD_QUERY_CQ,           BF_MLX5_CMD_QUERY_RMP, BF_MLX5_CMD_QUERY_QP,
+	BF_MLX5_CMD_QUERY_SRQ,     BF_MLX5_CMD_QUERY_DCT,          BF_MLX5_CMD_QUERY_SQ,  BF_MLX5_CMD_QUERY_RQ,
+	BF_MLX5_CMD_QUERY_XRC_SRQ, BF_MLX5_CMD_QUERY_FLOW_COUNTER, BF_MLX5_CMD_QUERY_TIS,
 };
 
 /* Commands without an object; what the device lacks of them it refuses by itself. */
@@ -157,6 +159,10 @@ static void force_umem(const struct block *b)
 		BF_MLX5_SET(in, BF_CREATE_QP_UMEM_VALID, 1);
 		BF_MLX5_SET(in + BF_QP_QPC, BF_QPC_DBR_UMEM_VALID, 1);
 		break;
+	case BF_MLX5_CMD_CREATE_SQ:
+	case BF_MLX5_CMD_CREATE_RQ:
+		wq = in + BF_ETH_CONTEXT + (b->opcode == BF_MLX5_CMD_CREATE_SQ ? BF_SQC_WQ : BF_RQC_WQ);
+		/* fall through */
 	case BF_MLX5_CMD_CREATE_RMP:
 		BF_MLX5_SET(wq, BF_WQ_UMEM_VALID, 1);
 		BF_MLX5_SET(wq, BF_WQ_DBR_UMEM_VALID, 1);
@@ -168,6 +174,32 @@ static void force_umem(const struct block *b)
 	default:
 		break;
 	}
+}
+
+/* Tables, groups and entries are named by where they stand. */
+static void note_table(struct bf_mlx5_ib_devx *d, const struct block *b)
+{
+	uint8_t *out = d->destroy;
+
+	switch (b->opcode) {
+	case BF_MLX5_CMD_CREATE_FLOW_TABLE:
+		BF_MLX5_SET(out, BF_FT_ID, d->number);
+		break;
+	case BF_MLX5_CMD_CREATE_FLOW_GROUP:
+		BF_MLX5_SET(out, BF_FT_ID, BF_MLX5_GET(b->in, BF_FT_ID));
+		BF_MLX5_SET(out, BF_FG_ID, d->number);
+		break;
+	case BF_MLX5_CMD_SET_FLOW_TABLE_ENTRY:
+		d->number = BF_MLX5_GET(b->in, BF_FTE_INDEX);
+		BF_MLX5_SET(out, BF_FT_ID, BF_MLX5_GET(b->in, BF_FT_ID));
+		BF_MLX5_SET(out, BF_FTE_INDEX, d->number);
+		break;
+	default:
+		return;
+	}
+	BF_MLX5_SET(out, BF_CMD_IN_NUMBER, 0);
+	BF_MLX5_SET(out, BF_FT_TYPE, BF_MLX5_GET(b->in, BF_FT_TYPE));
+	d->destroy_len = sizeof(d->destroy);
 }
 
 static void note_destroy(struct bf_mlx5_ib_devx *d, const struct block *b, uint32_t opcode)
@@ -184,6 +216,7 @@ static void note_destroy(struct bf_mlx5_ib_devx *d, const struct block *b, uint3
 		BF_MLX5_SET(d->destroy, BF_OBJ_TYPE, BF_MLX5_GET(b->in, BF_OBJ_TYPE));
 	BF_MLX5_SET(d->destroy, BF_CMD_OPCODE, opcode);
 	BF_MLX5_SET(d->destroy, BF_CMD_IN_NUMBER, d->number);
+	note_table(d, b);
 }
 
 static int create(struct bf_uv_call *c, const struct block *b, uint32_t destroy_opcode)
@@ -226,11 +259,28 @@ int bf_mlx5_ib_devx_create(struct bf_uv_call *c)
 	return err;
 }
 
+/* A queue pair of raw packets is several objects. */
+static bool names_half(const struct bf_uv_qp *qp, uint32_t made, uint32_t number)
+{
+	switch (made) {
+	case BF_MLX5_CMD_CREATE_SQ:
+		return number && qp->raw.sqn == number;
+	case BF_MLX5_CMD_CREATE_RQ:
+		return number && qp->raw.rqn == number;
+	case BF_MLX5_CMD_CREATE_TIS:
+		return number && qp->raw.tisn == number;
+	default:
+		return false;
+	}
+}
+
 /* What the command speaks of must be what the handle names: of the program's DEVX objects, or of the verbs' own. */
 static bool names(const struct bf_uv_object *o, const struct block *b)
 {
 	const struct bf_mlx5_ib_devx *d = (const struct bf_mlx5_ib_devx *)o;
-	uint32_t number = BF_MLX5_GET(b->in, BF_CMD_IN_NUMBER);
+	uint32_t number = b->opcode == BF_MLX5_CMD_QUERY_FLOW_COUNTER && b->in_len >= BF_FC_LEN
+			      ? BF_MLX5_GET(b->in, BF_FC_ID)
+			      : BF_MLX5_GET(b->in, BF_CMD_IN_NUMBER);
 	uint32_t made = bf_mlx5_ib_devx_maker(b->opcode);
 
 	switch (o->type) {
@@ -240,7 +290,11 @@ static bool names(const struct bf_uv_object *o, const struct block *b)
 		return made == BF_MLX5_CMD_CREATE_CQ && ((const struct bf_uv_cq *)o)->cqn == number;
 	case UVERBS_OBJECT_SRQ:
 		return made == BF_MLX5_CMD_CREATE_RMP && ((const struct bf_uv_srq *)o)->srqn == number;
+	case UVERBS_OBJECT_WQ:
+		return made == BF_MLX5_CMD_CREATE_RQ && bf_mlx5_ib_wq_number(o) == number;
 	case UVERBS_OBJECT_QP:
+		if (((const struct bf_uv_qp *)o)->type == IB_UVERBS_QPT_RAW_PACKET)
+			return names_half((const struct bf_uv_qp *)o, made, number);
 		if (((const struct bf_uv_qp *)o)->type == BF_UV_QPT_DCT)
 			return made == BF_MLX5_CMD_CREATE_DCT && ((const struct bf_uv_qp *)o)->qpn == number;
 		return made == BF_MLX5_CMD_CREATE_QP && ((const struct bf_uv_qp *)o)->qpn == number;
@@ -263,6 +317,19 @@ uint32_t bf_mlx5_ib_devx_maker(uint32_t opcode)
 	case BF_MLX5_CMD_QUERY_SRQ:
 	case BF_MLX5_CMD_ARM_RQ:
 		return BF_MLX5_CMD_CREATE_SRQ;
+	case BF_MLX5_CMD_QUERY_XRC_SRQ:
+	case BF_MLX5_CMD_ARM_XRC_SRQ:
+		return BF_MLX5_CMD_CREATE_XRC_SRQ;
+	case BF_MLX5_CMD_MODIFY_SQ:
+	case BF_MLX5_CMD_QUERY_SQ:
+		return BF_MLX5_CMD_CREATE_SQ;
+	case BF_MLX5_CMD_MODIFY_RQ:
+	case BF_MLX5_CMD_QUERY_RQ:
+		return BF_MLX5_CMD_CREATE_RQ;
+	case BF_MLX5_CMD_QUERY_TIS:
+		return BF_MLX5_CMD_CREATE_TIS;
+	case BF_MLX5_CMD_QUERY_FLOW_COUNTER:
+		return BF_MLX5_CMD_ALLOC_FLOW_COUNTER;
 	case BF_MLX5_CMD_QUERY_DCT:
 		return BF_MLX5_CMD_CREATE_DCT;
 	default:

@@ -3,7 +3,9 @@
  * priority that is used, each of which leads to the next (Linux hw/mlx5/fs.c _create_flow_rule(); its tables are those
  * of the namespace MLX5_FLOW_NAMESPACE_BYPASS). Of flows of one priority the oldest that matches counts.
  *
- * What the device's tables do not have is refused: other directions, tunnels, counters, copies to sniffers.
+ * Flows of matchers (matcher.c) stand in the same tables.
+ *
+ * What the device's tables do not have is refused: other directions, tunnels, counters by verbs, copies to sniffers.
  */
 #include "models/mlx5/prm_eth.h"
 #include "models/uverbs/mlx5/mlx5_ib_internal.h"
@@ -13,7 +15,6 @@
 #define LOG_ENTRIES 12u
 #define SPECS_MAX 16u
 #define SPEC_BYTES_MAX 128u
-#define LAST_PRIORITY 15u /* of normal flows; then those that take what is left (mlx5_ib.h MLX5_IB_FLOW_LAST_PRIO) */
 
 /* enum ibv_flow_attr_type, ibv_flow_flags, ibv_flow_spec_type as the kernel numbers them (rdma/ib_verbs.h). */
 enum { NORMAL, ALL_DEFAULT, MC_DEFAULT, SNIFFER };
@@ -28,14 +29,8 @@ enum {
 	SPEC_DROP = 0x1001
 };
 
-/* What a flow looks at and what becomes of it, as the device's entry has it. */
-struct rule {
-	uint8_t mask[BF_MATCH_LEN], value[BF_MATCH_LEN];
-	uint32_t tag;
-	bool drop;
-};
-
-BF_STATIC_ASSERT(BF_MLX5_IB_PRIORITIES == LAST_PRIORITY + 3, "normal ones, those for multicasts, those for all");
+BF_STATIC_ASSERT(BF_MLX5_IB_PRIORITIES == BF_MLX5_IB_LAST_PRIORITY + 3,
+		 "normal ones, those for multicasts, those for all");
 
 /* ---- tables ---- */
 
@@ -110,7 +105,7 @@ static void give_index(struct bf_mlx5_ib_flows *flows, uint32_t priority, uint32
 	flows->used[((size_t)priority << (LOG_ENTRIES - 6)) + index / 64] &= ~(1ull << (index % 64));
 }
 
-static int make_group(struct bf_uverbs *u, struct bf_mlx5_ib_flow *flow, const struct rule *r)
+static int make_group(struct bf_uverbs *u, struct bf_mlx5_ib_flow *flow, const struct bf_mlx5_ib_rule *r)
 {
 	uint8_t in[BF_FG_LEN] = { 0 }, out[16];
 	int err;
@@ -118,27 +113,32 @@ static int make_group(struct bf_uverbs *u, struct bf_mlx5_ib_flow *flow, const s
 	BF_MLX5_SET(in, BF_FT_ID, flow->table);
 	BF_MLX5_SET(in, BF_FG_START, flow->index);
 	BF_MLX5_SET(in, BF_FG_END, flow->index);
-	BF_MLX5_SET(in, BF_FG_CRITERIA, BF_FG_OUTER);
+	BF_MLX5_SET(in, BF_FG_CRITERIA, r->criteria);
 	memcpy(in + BF_FG_MASK, r->mask, sizeof(r->mask));
 	err = bf_mlx5_ib_cmd(u, BF_MLX5_CMD_CREATE_FLOW_GROUP, in, sizeof(in), out, sizeof(out));
 	flow->group = BF_MLX5_GET(out, BF_CMD_OUT_NUMBER);
 	return err;
 }
 
-static int make_entry(struct bf_uverbs *u, const struct bf_mlx5_ib_flow *flow, const struct rule *r, uint32_t tirn)
+static int make_entry(struct bf_uverbs *u, const struct bf_mlx5_ib_flow *flow, const struct bf_mlx5_ib_rule *r)
 {
-	uint8_t in[BF_FTE_LEN + 8] = { 0 }, out[16], *fc = in + BF_FTE_CONTEXT;
+	uint8_t in[BF_FTE_LEN + 16] = { 0 }, out[16], *fc = in + BF_FTE_CONTEXT, *list = fc + BF_FTE_LIST;
 
 	BF_MLX5_SET(in, BF_FT_ID, flow->table);
 	BF_MLX5_SET(in, BF_FTE_INDEX, flow->index);
 	BF_MLX5_SET(fc, BF_FTE_GROUP, flow->group);
 	BF_MLX5_SET(fc, BF_FTE_TAG, r->tag);
-	BF_MLX5_SET(fc, BF_FTE_ACTION, r->drop ? BF_FTE_DROP : BF_FTE_FORWARD);
-	BF_MLX5_SET(fc, BF_FTE_DESTINATIONS, !r->drop);
+	BF_MLX5_SET(fc, BF_FTE_ACTION, r->action);
 	memcpy(fc + BF_FTE_VALUE, r->value, sizeof(r->value));
-	if (!r->drop) {
-		BF_MLX5_SET(fc + BF_FTE_LIST, BF_FD_TYPE, BF_FD_TIR);
-		BF_MLX5_SET(fc + BF_FTE_LIST, BF_FD_ID, tirn);
+	if (r->action & BF_FTE_FORWARD) {
+		BF_MLX5_SET(fc, BF_FTE_DESTINATIONS, 1);
+		BF_MLX5_SET(list, BF_FD_TYPE, r->to_type);
+		BF_MLX5_SET(list, BF_FD_ID, r->to);
+		list += 8;
+	}
+	if (r->action & BF_FTE_COUNT) {
+		BF_MLX5_SET(fc, BF_FTE_COUNTERS, 1);
+		bf_put_be32(list, r->counter);
 	}
 	return bf_mlx5_ib_cmd(u, BF_MLX5_CMD_SET_FLOW_TABLE_ENTRY, in, sizeof(in), out, sizeof(out));
 }
@@ -152,7 +152,7 @@ static void unmake_group(struct bf_uverbs *u, const struct bf_mlx5_ib_flow *flow
 	bf_mlx5_ib_cmd(u, BF_MLX5_CMD_DESTROY_FLOW_GROUP, in, sizeof(in), out, sizeof(out));
 }
 
-static int insert(struct bf_uverbs *u, struct bf_mlx5_ib_flow *flow, const struct rule *r, uint32_t tirn)
+int bf_mlx5_ib_flow_insert(struct bf_uverbs *u, struct bf_mlx5_ib_flow *flow, const struct bf_mlx5_ib_rule *r)
 {
 	struct bf_mlx5_ib_flows *flows = &bf_mlx5_ib_of(u)->flows;
 	int err = open_tables(u);
@@ -164,7 +164,7 @@ static int insert(struct bf_uverbs *u, struct bf_mlx5_ib_flow *flow, const struc
 	flow->table = flows->table[flow->priority];
 	err = make_group(u, flow, r);
 	if (!err) {
-		err = make_entry(u, flow, r, tirn);
+		err = make_entry(u, flow, r);
 		if (err)
 			unmake_group(u, flow);
 	}
@@ -190,8 +190,8 @@ int bf_mlx5_ib_flow_destroy(struct bf_uv_object *o, bool forced)
 		return err;
 	unmake_group(u, flow);
 	give_index(flows, flow->priority, flow->index);
-	if (flow->qp)
-		flow->qp->o.users--;
+	for (uint32_t i = 0; i < flow->n_uses; i++)
+		flow->uses[i]->users--;
 	if (!--flows->count)
 		set_root(u, 0); /* nobody listens any more */
 	return 0;
@@ -204,7 +204,7 @@ static void put(uint8_t *to, uint32_t at, const void *from, uint32_t len)
 	memcpy(to + at, from, len);
 }
 
-static int take_eth(struct rule *r, const struct ib_uverbs_flow_spec_eth *s)
+static int take_eth(struct bf_mlx5_ib_rule *r, const struct ib_uverbs_flow_spec_eth *s)
 {
 	const struct ib_uverbs_flow_eth_filter *half[] = { &s->mask, &s->val };
 	uint8_t *to[] = { r->mask, r->value };
@@ -219,13 +219,13 @@ static int take_eth(struct rule *r, const struct ib_uverbs_flow_spec_eth *s)
 	return 0;
 }
 
-static void want_version(struct rule *r, uint32_t version)
+static void want_version(struct bf_mlx5_ib_rule *r, uint32_t version)
 {
 	BF_MLX5_SET(r->mask, BF_MATCH_IP_VERSION, 15);
 	BF_MLX5_SET(r->value, BF_MATCH_IP_VERSION, version);
 }
 
-static int take_ipv4(struct rule *r, const struct ib_uverbs_flow_spec_ipv4 *s)
+static int take_ipv4(struct bf_mlx5_ib_rule *r, const struct ib_uverbs_flow_spec_ipv4 *s)
 {
 	const struct ib_uverbs_flow_ipv4_filter *half[] = { &s->mask, &s->val };
 	uint8_t *to[] = { r->mask, r->value };
@@ -243,7 +243,7 @@ static int take_ipv4(struct rule *r, const struct ib_uverbs_flow_spec_ipv4 *s)
 	return 0;
 }
 
-static int take_ipv6(struct rule *r, const struct ib_uverbs_flow_spec_ipv6 *s)
+static int take_ipv6(struct bf_mlx5_ib_rule *r, const struct ib_uverbs_flow_spec_ipv6 *s)
 {
 	const struct ib_uverbs_flow_ipv6_filter *half[] = { &s->mask, &s->val };
 	uint8_t *to[] = { r->mask, r->value };
@@ -261,7 +261,7 @@ static int take_ipv6(struct rule *r, const struct ib_uverbs_flow_spec_ipv6 *s)
 	return 0;
 }
 
-static int take_ports(struct rule *r, const struct ib_uverbs_flow_spec_tcp_udp *s, bool udp)
+static int take_ports(struct bf_mlx5_ib_rule *r, const struct ib_uverbs_flow_spec_tcp_udp *s, bool udp)
 {
 	const struct ib_uverbs_flow_tcp_udp_filter *half[] = { &s->mask, &s->val };
 	uint8_t *to[] = { r->mask, r->value };
@@ -284,7 +284,7 @@ static int take_ports(struct rule *r, const struct ib_uverbs_flow_spec_tcp_udp *
 }
 
 /* One specification of `len` bytes. */
-static int take_spec(struct rule *r, uint32_t type, const void *spec, uint32_t len)
+static int take_spec(struct bf_mlx5_ib_rule *r, uint32_t type, const void *spec, uint32_t len)
 {
 	static const struct {
 		uint32_t type, len;
@@ -315,7 +315,7 @@ static int take_spec(struct rule *r, uint32_t type, const void *spec, uint32_t l
 		r->tag = ((const struct ib_uverbs_flow_spec_action_tag *)spec)->tag_id;
 		return r->tag >> 24 ? -EINVAL : 0;
 	case SPEC_DROP:
-		r->drop = true;
+		r->action = BF_FTE_DROP;
 		return 0;
 	default:
 		return -EOPNOTSUPP;
@@ -323,7 +323,7 @@ static int take_spec(struct rule *r, uint32_t type, const void *spec, uint32_t l
 }
 
 /* The specifications behind the request (core/uverbs_cmd.c ib_uverbs_ex_create_flow()). */
-static int take_specs(struct bf_uv_call *c, const struct ib_uverbs_create_flow *cmd, struct rule *r)
+static int take_specs(struct bf_uv_call *c, const struct ib_uverbs_create_flow *cmd, struct bf_mlx5_ib_rule *r)
 {
 	uint64_t at = c->core_in.address + sizeof(*cmd);
 	uint32_t left = cmd->flow_attr.size;
@@ -354,18 +354,18 @@ static int take_specs(struct bf_uv_call *c, const struct ib_uverbs_create_flow *
 }
 
 /* The table's place: multicasts by default, then all by default, come after what somebody has asked for by name. */
-static int choose_priority(const struct ib_uverbs_flow_attr *a, struct rule *r, uint32_t *priority)
+static int choose_priority(const struct ib_uverbs_flow_attr *a, struct bf_mlx5_ib_rule *r, uint32_t *priority)
 {
 	switch (a->type) {
 	case NORMAL:
 		*priority = a->priority;
-		return a->priority > LAST_PRIORITY ? -EINVAL : 0;
+		return a->priority > BF_MLX5_IB_LAST_PRIORITY ? -EINVAL : 0;
 	case MC_DEFAULT:
-		*priority = LAST_PRIORITY + 1;
+		*priority = BF_MLX5_IB_LAST_PRIORITY + 1;
 		r->mask[BF_MATCH_DMAC] = r->value[BF_MATCH_DMAC] = 1;
 		return a->num_of_specs ? -EINVAL : 0;
 	case ALL_DEFAULT:
-		*priority = LAST_PRIORITY + 2;
+		*priority = BF_MLX5_IB_LAST_PRIORITY + 2;
 		return a->num_of_specs ? -EINVAL : 0;
 	default:
 		return a->type == SNIFFER ? -EOPNOTSUPP : -EINVAL;
@@ -376,7 +376,7 @@ int bf_mlx5_ib_create_flow(struct bf_uv_call *c)
 {
 	struct ib_uverbs_create_flow_resp resp = { 0 };
 	struct ib_uverbs_create_flow cmd;
-	struct rule r = { .drop = false };
+	struct bf_mlx5_ib_rule r = { .criteria = BF_FG_OUTER, .action = BF_FTE_FORWARD, .to_type = BF_FD_TIR };
 	struct bf_mlx5_ib_flow *flow;
 	struct bf_uv_qp *qp;
 	uint32_t priority;
@@ -400,13 +400,13 @@ int bf_mlx5_ib_create_flow(struct bf_uv_call *c)
 	if (!flow)
 		return -ENOMEM;
 	flow->priority = priority;
-	err = insert(c->u, flow, &r, qp->raw.tirn);
+	r.to = qp->raw.tirn;
+	err = bf_mlx5_ib_flow_insert(c->u, flow, &r);
 	if (err) {
 		bf_uv_free(&flow->o);
 		return err;
 	}
-	flow->qp = qp;
-	qp->o.users++;
+	bf_mlx5_ib_flow_use(flow, &qp->o);
 	resp.flow_handle = flow->o.handle;
 	err = bf_uv_response(c, &resp, sizeof(resp));
 	if (err)

@@ -10,6 +10,7 @@
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
 #include "models/mlx5/mlx5.h"
+#include "models/mlx5/prm_eth.h"
 #include "models/uverbs/mlx5/mlx5_ib.h"
 #include "models/uverbs/uverbs_internal.h"
 
@@ -46,7 +47,7 @@ struct bf_mlx5_ib_devx {
 	struct bf_uv_object o;
 	uint32_t number;
 	uint16_t opcode; /* that created it */
-	uint8_t destroy[32];
+	uint8_t destroy[48];
 	uint32_t destroy_len;
 };
 
@@ -83,10 +84,30 @@ struct bf_mlx5_ib_flows {
 	uint64_t *used; /* a bit for each entry of each table */
 };
 
+#define BF_MLX5_IB_LAST_PRIORITY                                                                                       \
+	15u /* of normal flows; then those for what is left (mlx5_ib.h MLX5_IB_FLOW_LAST_PRIO) */
+
 struct bf_mlx5_ib_flow {
 	struct bf_uv_object o;
-	struct bf_uv_qp *qp;
-	uint32_t priority, table, index, group;
+	struct bf_uv_object *uses[3]; /* what cannot go before the flow */
+	uint32_t n_uses, priority, table, index, group;
+};
+
+/* What flows of mlx5dv look at. */
+struct bf_mlx5_ib_matcher {
+	struct bf_uv_object o;
+	uint8_t mask[BF_MATCH_PARAM_LEN];
+	uint32_t priority;
+	uint8_t criteria;
+};
+
+/* What a flow looks at and what becomes of it, as the device's entry has it. */
+struct bf_mlx5_ib_rule {
+	uint8_t mask[BF_MATCH_PARAM_LEN], value[BF_MATCH_PARAM_LEN];
+	uint32_t tag, to, counter;
+	uint16_t action; /* BF_FTE_* */
+	uint8_t to_type; /* BF_FD_* */
+	uint8_t criteria;
 };
 
 struct bf_mlx5_ib {
@@ -232,6 +253,17 @@ void bf_mlx5_ib_raw_query(struct bf_uverbs *u, struct bf_uv_qp *qp, struct ib_uv
 int bf_mlx5_ib_create_flow(struct bf_uv_call *c);
 int bf_mlx5_ib_flow_destroy(struct bf_uv_object *o, bool forced);
 void bf_mlx5_ib_flows_close(struct bf_uverbs *u);
+/* Makes its entry in the table of `flow->priority`. */
+int bf_mlx5_ib_flow_insert(struct bf_uverbs *u, struct bf_mlx5_ib_flow *flow, const struct bf_mlx5_ib_rule *r);
+static inline void bf_mlx5_ib_flow_use(struct bf_mlx5_ib_flow *flow, struct bf_uv_object *o)
+{
+	flow->uses[flow->n_uses++] = o;
+	o->users++;
+}
+
+/* matcher.c */
+int bf_mlx5_ib_create_matcher(struct bf_uv_call *c);
+int bf_mlx5_ib_create_matcher_flow(struct bf_uv_call *c);
 
 void bf_mlx5_ib_qp_know(struct bf_uverbs *u, struct bf_uv_qp *qp);
 void bf_mlx5_ib_qp_unknow(struct bf_uverbs *u, struct bf_uv_qp *qp);
@@ -244,6 +276,7 @@ int bf_mlx5_ib_srq_destroy(struct bf_uv_object *o, bool forced);
 /* rss.c */
 int bf_mlx5_ib_create_wq(struct bf_uv_call *c);
 int bf_mlx5_ib_modify_wq(struct bf_uv_call *c);
+uint32_t bf_mlx5_ib_wq_number(const struct bf_uv_object *o);
 int bf_mlx5_ib_wq_destroy(struct bf_uv_object *o, bool forced);
 int bf_mlx5_ib_create_rwq_ind_table(struct bf_uv_call *c);
 int bf_mlx5_ib_table_destroy(struct bf_uv_object *o, bool forced);

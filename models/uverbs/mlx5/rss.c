@@ -150,6 +150,11 @@ int bf_mlx5_ib_modify_wq(struct bf_uv_call *c)
 	return err;
 }
 
+uint32_t bf_mlx5_ib_wq_number(const struct bf_uv_object *o)
+{
+	return ((const struct wq *)o)->rqn;
+}
+
 int bf_mlx5_ib_wq_destroy(struct bf_uv_object *o, bool forced)
 {
 	struct wq *w = (struct wq *)o;
