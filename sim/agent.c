@@ -19,6 +19,11 @@
 /* Where the lines are that a switch to an agent, and what called it, touch next. */
 #define STACK_LINES_BELOW 2
 #define STACK_LINES_ABOVE 4
+#define STACK_LINES_AHEAD 12
+#define VIEW_LINES_AHEAD 6
+
+/* So many agents, with a device each, are more than a second-level cache holds. */
+#define CROWD 48u
 
 /* An agent with what belongs to it, in one allocation. */
 struct agent_block {
@@ -162,15 +167,31 @@ void bf_agents_run(struct bf_sim *sim, struct bf_agent *first, bool in_turn)
 	}
 }
 
+/* Its stack and view, which would come line after line. */
+static void prefetch(const struct bf_agent *a, intptr_t stack_lines, size_t view_lines)
+{
+	__builtin_prefetch(a->coro, 1);
+	for (size_t at = 0; at < view_lines; at++)
+		__builtin_prefetch((const char *)a->view + at * BF_LINE, 1);
+	for (intptr_t at = -STACK_LINES_BELOW; at < stack_lines; at++)
+		__builtin_prefetch((const void *)(a->stack + (uintptr_t)at * BF_LINE), 1);
+}
+
+static void ahead(const struct bf_event *ev, bool first)
+{
+	const struct bf_agent *a = BF_CONTAINER_OF(ev, struct bf_agent, wake);
+
+	if (first)
+		prefetch(a, STACK_LINES_AHEAD, VIEW_LINES_AHEAD);
+	else
+		__builtin_prefetch(&a->wait->since_ps, 1);
+}
+
 static void wake(struct bf_event *ev)
 {
 	struct bf_agent *a = BF_CONTAINER_OF(ev, struct bf_agent, wake);
 
-	/* Among thousands of agents its stack is in no cache, and would come line after line. */
-	__builtin_prefetch(a->coro, 1);
-	__builtin_prefetch(a->view);
-	for (intptr_t at = -STACK_LINES_BELOW; at < STACK_LINES_ABOVE; at++)
-		__builtin_prefetch((const void *)(a->stack + (uintptr_t)at * BF_LINE), 1);
+	prefetch(a, STACK_LINES_ABOVE, 1);
 	if (a->state != BF_AGENT_READY)
 		a->wait->behind = NULL;
 	bf_agents_run(a->sim, a, true);
@@ -225,6 +246,8 @@ int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct
 	ags->count++;
 	ags->alive++;
 	bf_event_init(&a->wake, wake);
+	a->wake.ahead = ahead;
+	sim->crowded |= ags->count > CROWD;
 	bf_sim_at(sim, &a->wake, bf_agents_now(sim));
 	if (out)
 		*out = a;

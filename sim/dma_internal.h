@@ -25,13 +25,22 @@ struct bf_dma_lane {
 	uint64_t last_ps; /* when its youngest write lands */
 };
 
+/* A read on its way, and where its first byte was when it left, as far as that was at hand: to ask the caches for it.
+ */
+struct bf_dma_going {
+	struct bf_dma_op *op;
+	const void *host;
+};
+
 struct bf_dma_rings {
 	struct bf_event event;
 	struct bf_dma_port *port;
-	struct bf_dma_lane lanes[BF_DMA_LANES];
+	struct bf_ioas *ioas; /* the port's */
 	/* Reads: [head, mid) are on their way back, [mid, tail) on their way to memory; modulo `cap`. */
-	struct bf_dma_op **ops;
+	struct bf_dma_going *ops;
 	uint32_t head, mid, tail, cap;
+	uint64_t due[BF_DMA_DUES];
+	struct bf_dma_lane lanes[BF_DMA_LANES];
 	/* The read at `mid`, while it samples: how far it has come, and the far region that it waits for, if any. */
 	uint64_t sampled_va;
 	uint32_t sampled, asked;
@@ -39,7 +48,6 @@ struct bf_dma_rings {
 	uint64_t back_ps; /* when the last read that GPU memory gave is back: none after it is earlier */
 	struct bf_region *far;
 	bool busy; /* inside on_due(), which schedules the event itself */
-	uint64_t due[BF_DMA_DUES];
 	struct bf_rng rng;
 };
 
@@ -73,5 +81,9 @@ void bf_dma_tell_cache(struct bf_dma_port *p, struct bf_region *region, const vo
 void bf_dma_land(struct bf_dma_port *p, int lane);
 void bf_dma_read_at_memory(struct bf_dma_port *p);
 void bf_dma_read_returned(struct bf_dma_port *p);
+
+/* The same is going to happen soon: asks the caches for what it takes. */
+void bf_dma_land_ahead(const struct bf_dma_rings *r, int lane, bool first);
+void bf_dma_read_ahead(const struct bf_dma_rings *r, int which, bool first);
 
 #endif

@@ -8,6 +8,7 @@
 #include "sim/train.h"
 
 static void on_due(struct bf_event *ev);
+static void ahead(const struct bf_event *ev, bool first);
 
 static int attach_stats(struct bf_dma_port *p, const char *name)
 {
@@ -31,7 +32,9 @@ int bf_dma_port_init(struct bf_dma_port *p, struct bf_sim *sim, const char *name
 	strncat(stream, name, sizeof(stream) - 5);
 	bf_rng_init(&r->rng, sim->seed, stream);
 	bf_event_init(&r->event, on_due);
+	r->event.ahead = ahead;
 	r->port = p;
+	r->ioas = ioas;
 	for (int i = 0; i < BF_DMA_DUES; i++)
 		r->due[i] = BF_NEVER;
 	*p = (struct bf_dma_port){ .sim = sim, .link = link, .ioas = ioas, .actor = actor, .rings = r };
@@ -53,7 +56,7 @@ void bf_dma_port_fini(struct bf_dma_port *p)
 		bf_sim_cancel(p->sim, &r->event);
 		for (int i = 0; i < BF_DMA_LANES; i++)
 			bf_pool_give(p->sim, r->lanes[i].buf, r->lanes[i].cap);
-		bf_pool_give(p->sim, r->ops, r->cap * sizeof(struct bf_dma_op *));
+		bf_pool_give(p->sim, r->ops, r->cap * sizeof(*r->ops));
 		bf_pool_give(p->sim, r, sizeof(*r));
 	}
 	*p = (struct bf_dma_port){ 0 };
@@ -98,6 +101,22 @@ static int earliest(const struct bf_dma_rings *r, uint64_t *when)
 	}
 	*when = least;
 	return first;
+}
+
+static void ahead(const struct bf_event *ev, bool first)
+{
+	const struct bf_dma_rings *r = BF_CONTAINER_OF(ev, struct bf_dma_rings, event);
+	uint64_t when;
+	int which = earliest(r, &when);
+
+	if (which < BF_DMA_LANES)
+		bf_dma_land_ahead(r, which, first);
+	else
+		bf_dma_read_ahead(r, which, first);
+	if (first) {
+		__builtin_prefetch(r->port, 1);
+		__builtin_prefetch(r->ioas, 1);
+	}
 }
 
 static void on_due(struct bf_event *ev)

@@ -12,16 +12,16 @@
 static bool reserve_op(struct bf_sim *sim, struct bf_dma_rings *r)
 {
 	uint32_t cap = r->cap ? r->cap * 2 : 64;
-	struct bf_dma_op **grown;
+	struct bf_dma_going *grown;
 
 	if (r->tail - r->head < r->cap)
 		return true;
-	grown = bf_pool_take(sim, cap * sizeof(struct bf_dma_op *));
+	grown = bf_pool_take(sim, cap * sizeof(*grown));
 	if (!grown)
 		return false;
 	for (uint32_t i = r->head; i != r->tail; i++)
 		grown[i & (cap - 1)] = r->ops[i & (r->cap - 1)];
-	bf_pool_give(sim, r->ops, r->cap * sizeof(struct bf_dma_op *));
+	bf_pool_give(sim, r->ops, r->cap * sizeof(*grown));
 	r->ops = grown;
 	r->cap = cap;
 	return true;
@@ -33,7 +33,7 @@ static bool reserve_op(struct bf_sim *sim, struct bf_dma_rings *r)
  */
 static uint64_t passing_time(const struct bf_link *l, const struct bf_dma_rings *r, uint64_t at)
 {
-	const uint64_t before = r->tail != r->mid ? r->ops[(r->tail - 1) & (r->cap - 1)]->at_ps : 0;
+	const uint64_t before = r->tail != r->mid ? r->ops[(r->tail - 1) & (r->cap - 1)].op->at_ps : 0;
 
 	if (at < l->strict_ps)
 		at = l->strict_ps;
@@ -45,6 +45,7 @@ void bf_dma_read(struct bf_dma_port *p, struct bf_dma_op *op)
 	struct bf_dma_rings *r = p->rings;
 	struct bf_link *l = p->link;
 	uint64_t bytes = (uint64_t)link_tlps(op->len, l->profile.max_read_request) * l->profile.tlp_overhead;
+	const void *host;
 	uint64_t at;
 
 	op->status = 0;
@@ -53,7 +54,8 @@ void bf_dma_read(struct bf_dma_port *p, struct bf_dma_op *op)
 		op->done(op);
 		return;
 	}
-	bf_ioas_prefetch(p->ioas, op->iova);
+	host = bf_ioas_likely(p->ioas, op->iova);
+	__builtin_prefetch(host);
 	if (op->modify)
 		bytes += op->len; /* an AtomicOp request carries its operands (section 6.15) */
 	p->reads++;
@@ -65,7 +67,7 @@ void bf_dma_read(struct bf_dma_port *p, struct bf_dma_op *op)
 			at = l->posted_ps;
 		op->at_ps = at + l->profile.mem_ps;
 	}
-	r->ops[r->tail++ & (r->cap - 1)] = op;
+	r->ops[r->tail++ & (r->cap - 1)] = (struct bf_dma_going){ op, host };
 	if (r->tail - r->mid == 1)
 		bf_dma_set_due(p, BF_DMA_DUE_READ_AT_MEMORY, op->at_ps);
 }
@@ -210,7 +212,7 @@ static void behind_gpu(struct bf_dma_rings *r, struct bf_link *l, struct bf_dma_
 static void read_sampled(struct bf_dma_port *p, const struct bf_rec_dma_rmw *rmw)
 {
 	struct bf_dma_rings *r = p->rings;
-	struct bf_dma_op *op = r->ops[r->mid & (r->cap - 1)];
+	struct bf_dma_op *op = r->ops[r->mid & (r->cap - 1)].op;
 	struct bf_link *l = p->link;
 	uint64_t bytes = l->profile.tlp_overhead;
 
@@ -239,17 +241,34 @@ static void read_sampled(struct bf_dma_port *p, const struct bf_rec_dma_rmw *rmw
 		bf_dma_set_due(p, BF_DMA_DUE_READ_RETURNED, op->at_ps);
 	r->mid++;
 	if (r->mid != r->tail) {
-		uint64_t at = r->ops[r->mid & (r->cap - 1)]->at_ps;
+		uint64_t at = r->ops[r->mid & (r->cap - 1)].op->at_ps;
 
 		bf_dma_set_due(p, BF_DMA_DUE_READ_AT_MEMORY, at > p->sim->now_ps ? at : p->sim->now_ps);
 	}
+}
+
+void bf_dma_read_ahead(const struct bf_dma_rings *r, int which, bool first)
+{
+	const uint32_t at = which == BF_DMA_DUE_READ_AT_MEMORY ? r->mid : r->head;
+	const struct bf_dma_going *going;
+
+	if (r->head == r->tail)
+		return;
+	going = &r->ops[at & (r->cap - 1)];
+	__builtin_prefetch(going);
+	if (first)
+		return;
+	__builtin_prefetch(going->op, 1);
+	__builtin_prefetch((const char *)going->op + BF_LINE, 1);
+	if (which == BF_DMA_DUE_READ_AT_MEMORY)
+		__builtin_prefetch(going->host);
 }
 
 /* The read at the head of those on their way is at the memory: it samples. */
 void bf_dma_read_at_memory(struct bf_dma_port *p)
 {
 	struct bf_dma_rings *r = p->rings;
-	struct bf_dma_op *op = r->ops[r->mid & (r->cap - 1)];
+	struct bf_dma_op *op = r->ops[r->mid & (r->cap - 1)].op;
 	struct bf_rec_dma_rmw rmw = { .iova = op->iova, .len = op->len };
 
 	r->due[BF_DMA_DUE_READ_AT_MEMORY] = BF_NEVER;
@@ -267,7 +286,7 @@ void bf_dma_read_at_memory(struct bf_dma_port *p)
 void bf_dma_answer(struct bf_dma_port *p, int status)
 {
 	struct bf_dma_rings *r = p->rings;
-	struct bf_dma_op *op = r->ops[r->mid & (r->cap - 1)];
+	struct bf_dma_op *op = r->ops[r->mid & (r->cap - 1)].op;
 	struct bf_rec_dma_rmw none = { 0 };
 
 	assert(r->far);
@@ -282,8 +301,8 @@ void bf_dma_answer(struct bf_dma_port *p, int status)
 void bf_dma_read_returned(struct bf_dma_port *p)
 {
 	struct bf_dma_rings *r = p->rings;
-	struct bf_dma_op *op = r->ops[r->head++ & (r->cap - 1)];
+	struct bf_dma_op *op = r->ops[r->head++ & (r->cap - 1)].op;
 
-	r->due[BF_DMA_DUE_READ_RETURNED] = r->head != r->mid ? r->ops[r->head & (r->cap - 1)]->at_ps : BF_NEVER;
+	r->due[BF_DMA_DUE_READ_RETURNED] = r->head != r->mid ? r->ops[r->head & (r->cap - 1)].op->at_ps : BF_NEVER;
 	op->done(op);
 }

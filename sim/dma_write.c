@@ -236,6 +236,21 @@ static void BF_NOINLINE land_slowly(struct bf_dma_port *p, struct bf_dma_lane *l
 	}
 }
 
+void bf_dma_land_ahead(const struct bf_dma_rings *r, int lane, bool first)
+{
+	const struct posted *w;
+
+	if (!r->lanes[lane].count)
+		return;
+	w = lane_head(&r->lanes[lane]);
+	__builtin_prefetch(w, 1);
+	if (first)
+		return;
+	__builtin_prefetch(w->host, 1);
+	__builtin_prefetch(w->region);
+	__builtin_prefetch(w + 1);
+}
+
 void bf_dma_land(struct bf_dma_port *p, int lane)
 {
 	struct bf_dma_lane *l = &p->rings->lanes[lane];

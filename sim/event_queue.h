@@ -168,6 +168,17 @@ static inline uint64_t bf_queue_ahead(const struct bf_queue *q)
 	return q->stale[level] >> digit & 1 ? 0 : q->slot[level][digit].min;
 }
 
+/* An event that is likely to be next, with those behind it as `next`; NULL: there is none. */
+static inline const struct bf_event *bf_queue_likely(const struct bf_queue *q)
+{
+	uint32_t level;
+
+	if (!q->levels)
+		return NULL;
+	level = (uint32_t)__builtin_ctz(q->levels);
+	return q->slot[level][__builtin_ctzll(q->full[level])].head;
+}
+
 /* Time of the earliest event, BF_NEVER when there is none. */
 static inline uint64_t bf_queue_next(struct bf_queue *q)
 {

@@ -208,16 +208,15 @@ int64_t bf_ioas_lookup(struct bf_ioas *as, uint64_t iova, uint64_t len, uint32_t
 	return (int64_t)run_length(as, at, iova, len, access);
 }
 
-void bf_ioas_prefetch(const struct bf_ioas *as, uint64_t iova)
+const void *bf_ioas_likely(const struct bf_ioas *as, uint64_t iova)
 {
 	const uint32_t at = as->hints[(iova / BF_PAGE) % BF_IOAS_HINTS];
 	const struct bf_iomap *m;
 
 	if (BF_UNLIKELY(at >= as->count))
-		return;
+		return NULL;
 	m = &as->maps[at];
-	if (BF_LIKELY(iova >= m->iova && iova <= m->last))
-		__builtin_prefetch(m->host + (iova - m->iova));
+	return BF_LIKELY(iova >= m->iova && iova <= m->last) ? m->host + (iova - m->iova) : NULL;
 }
 
 int64_t bf_ioas_translate(struct bf_ioas *as, uint64_t iova, uint64_t len, uint32_t access, uint32_t actor, void **host,

@@ -79,8 +79,8 @@ int64_t bf_ioas_translate(struct bf_ioas *as, uint64_t iova, uint64_t len, uint3
 int64_t bf_ioas_lookup(struct bf_ioas *as, uint64_t iova, uint64_t len, uint32_t access, uint32_t actor, void **host,
 		       struct bf_region **region);
 
-/* What an access to `iova` needs will be needed soon: a hint, without the checks of a translation. */
-void bf_ioas_prefetch(const struct bf_ioas *as, uint64_t iova);
+/* Where `iova` is in memory, as far as that is at hand, otherwise NULL: for hints, without a translation's checks. */
+const void *bf_ioas_likely(const struct bf_ioas *as, uint64_t iova);
 
 /* Records a fault that somebody else has found, and returns -EFAULT. */
 int64_t bf_ioas_fault(struct bf_ioas *as, uint64_t iova, uint64_t len, uint32_t access, uint32_t actor,

@@ -51,6 +51,7 @@ struct bf_link_mmio {
 };
 
 static void on_mmio_due(struct bf_event *ev);
+static void mmio_ahead(const struct bf_event *ev, bool first);
 
 int bf_link_init(struct bf_link *l, struct bf_sim *sim, const char *name, const struct bf_link_profile *profile)
 {
@@ -70,6 +71,7 @@ int bf_link_init(struct bf_link *l, struct bf_sim *sim, const char *name, const 
 	*l = (struct bf_link){ .sim = sim, .profile = *profile, .actor = actor, .mmio = m };
 	m->link = l;
 	bf_event_init(&m->due, on_mmio_due);
+	m->due.ahead = mmio_ahead;
 	return 0;
 }
 
@@ -127,6 +129,20 @@ static void on_mmio_due(struct bf_event *ev)
 	m->busy = false;
 }
 
+static void mmio_ahead(const struct bf_event *ev, bool first)
+{
+	const struct bf_link_mmio *m = BF_CONTAINER_OF(ev, struct bf_link_mmio, due);
+	const struct mmio_store *s;
+
+	if (m->head == m->tail)
+		return;
+	s = &m->slots[m->head & (m->cap - 1)];
+	__builtin_prefetch(s, 1);
+	__builtin_prefetch(s + 1, 1);
+	if (!first && s->region && s->region->mmio->expect)
+		s->region->mmio->expect(s->region, s->data, s->len);
+}
+
 static bool reserve_store(struct bf_link_mmio *m)
 {
 	uint32_t cap = m->cap ? m->cap * 2 : 16;
@@ -158,8 +174,6 @@ void bf_mmio_post(struct bf_region *region, uint64_t offset, const void *data, u
 		return;
 	}
 	m = l->mmio;
-	if (region->mmio->expect)
-		region->mmio->expect(region, data, len);
 	if (!reserve_store(m)) {
 		bf_fail(&l->sim->error, -ENOMEM, "region '%s': no memory for a store on its way", region->name);
 		return;

@@ -6,6 +6,7 @@
 
 #include "sim/agent_internal.h"
 #include "sim/event_queue.h"
+#include "sim/mem.h"
 #include "sim/pool.h"
 #include "sim/sim_internal.h"
 #include "sim/stats.h"
@@ -89,6 +90,25 @@ bool bf_sim_step(struct bf_sim *sim, struct bf_event *ev, uint64_t when_ps)
 	return true;
 }
 
+/*
+ * Among thousands of agents and queues, what an event needs is in no cache when its turn comes, and would come line
+ * after line. The next events are known: what is asked for now comes while this one fires.
+ */
+static void look_ahead(const struct bf_queue *q)
+{
+	const struct bf_event *next = bf_queue_likely(q), *second, *third, *fourth;
+
+	second = next ? next->next : NULL;
+	third = second ? second->next : NULL;
+	fourth = third ? third->next : NULL;
+	for (size_t at = 0; fourth && at < 3 * BF_LINE; at += BF_LINE) /* with those of its owner that begin with it */
+		__builtin_prefetch((const char *)fourth + at, 1);
+	if (third && third->ahead)
+		third->ahead(third, true);
+	if (next && next->ahead)
+		next->ahead(next, false);
+}
+
 uint64_t bf_sim_fire_due(struct bf_sim *sim, uint64_t until_ps)
 {
 	struct bf_queue *q = sim->queue;
@@ -101,6 +121,8 @@ uint64_t bf_sim_fire_due(struct bf_sim *sim, uint64_t until_ps)
 		if (when > sim->now_ps) /* not so when the caller has let time pass without it */
 			sim->now_ps = when;
 		sim->events++;
+		if (sim->crowded)
+			look_ahead(q);
 		ev->fire(ev);
 	}
 	return when;

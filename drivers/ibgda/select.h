@@ -117,8 +117,10 @@ BF_DEVICE struct bf_ibgda_to bf_ibgda_to_dct(struct bf_thread *t, const struct b
 	struct bf_ibgda_to to;
 
 	to.qp = bf_ibgda_dci(t, state, pe, dev);
+	bf_ibgda_prefetch_qp(t, to.qp);
 	to.pe = pe;
 	to.dct = bf_ibgda_dct_id(t, state, pe, dev);
+	bf_prefetch(t, bf_ibgda_dct_at(state, to.dct));
 	return to;
 }
 

@@ -318,6 +318,7 @@ struct bf_packet *bf_packet_alloc(struct bf_fabric *f)
 		pkt = f->unused;
 	}
 	f->unused = pkt->next;
+	__builtin_prefetch(f->unused, 1); /* it was sent long ago: for the next call */
 	pkt->id = 0;
 	pkt->len = 0;
 	pkt->flags = 0;

@@ -346,11 +346,11 @@ uint32_t bf_port_tx_held(const struct bf_port *p, uint32_t qpn)
 	return BF_UNLIKELY(u->held != NULL) ? u->held(u->owner, qpn) : 0;
 }
 
-bool bf_port_tx_unanswered(const struct bf_port *p, uint32_t ipv4, uint32_t qpn, struct bf_fabric_wait *wait)
+bool bf_port_tx_unanswered(const struct bf_port *p, uint32_t qpn, struct bf_fabric_wait *wait)
 {
 	const struct bf_fabric_uplink *u = &p->fabric->uplink;
 
-	return BF_LIKELY(!u->unanswered) || u->unanswered(u->owner, ipv4, qpn, wait);
+	return BF_LIKELY(!u->unanswered) || u->unanswered(u->owner, qpn, wait);
 }
 
 uint64_t bf_port_tx_free_for_ps(const struct bf_port *p, uint32_t qpn)
@@ -518,6 +518,40 @@ static void on_landed(struct bf_event *ev)
 	bf_lane_run(BF_CONTAINER_OF(ev, struct bf_lane, due), landed);
 }
 
+/* Of a lane to the switch: the port that its first frame goes to. */
+static void switch_ahead(const struct bf_event *ev, bool first)
+{
+	const struct bf_lane *l = BF_CONTAINER_OF(ev, struct bf_lane, due);
+	const struct bf_packet *pkt = l->first;
+
+	__builtin_prefetch(pkt, 1);
+	if (first || !pkt)
+		return;
+	__builtin_prefetch(&pkt->to->lanes[TO_PORT], 1);
+	__builtin_prefetch(&pkt->to->tie_ps, 1);
+	__builtin_prefetch(&pkt->to->ps_per_kib, 1);
+}
+
+/* Of a lane to a port: the frame, and what its owner says that it will need for it. */
+static void port_ahead(const struct bf_event *ev, bool first)
+{
+	const struct bf_lane *l = BF_CONTAINER_OF(ev, struct bf_lane, due);
+	const struct bf_port *p = BF_CONTAINER_OF(l, struct bf_port, lanes[TO_PORT]);
+	const struct bf_packet *pkt = l->first;
+
+	if (!pkt)
+		return;
+	if (first) {
+		__builtin_prefetch(pkt, 1);
+		__builtin_prefetch(pkt->data);
+		__builtin_prefetch(pkt->data + 64);
+		__builtin_prefetch(&p->rx, 1);
+		__builtin_prefetch(&p->info, 1);
+	} else if (p->expect && pkt->kind == BF_NET_FRAME) {
+		p->expect(p->owner, pkt);
+	}
+}
+
 void bf_port_init_lanes(struct bf_port *p)
 {
 	static bf_event_fn *const fire[LANES] = {
@@ -527,6 +561,7 @@ void bf_port_init_lanes(struct bf_port *p)
 
 	for (int i = 0; i < LANES; i++) {
 		bf_lane_init(&p->lanes[i], p->fabric->sim, fire[i]);
+		p->lanes[i].due.ahead = i == TO_SWITCH ? switch_ahead : i == TO_PORT ? port_ahead : NULL;
 		p->lanes[i].instant = !p->latency_ps && !p->ps_per_kib && !p->fabric->net;
 	}
 }

@@ -41,6 +41,19 @@ static struct bf_mlx5_dc_context *find(struct bf_mlx5_dct *dct, const struct bf_
 	return c;
 }
 
+/* Of a frame to a target: what connects it to whom it is from, and the target itself. */
+void bf_mlx5_dct_expect(struct bf_mlx5 *dev, const uint8_t *frame)
+{
+	const struct bf_mlx5_dct *dct = bf_mlx5_table_get(
+	    &dev->dcts, bf_get_be24(frame + BF_ROCE_BTH_OFFSET + offsetof(struct bf_roce_bth, dest_qp)));
+
+	if (!dct)
+		return;
+	for (size_t at = 0; at < offsetof(struct bf_mlx5_dct, bucket); at += 64)
+		__builtin_prefetch((const uint8_t *)dct + at, 1);
+	__builtin_prefetch(&dct->newest);
+}
+
 static void record_context(const struct bf_mlx5_dct *dct, const struct bf_roce *r, uint32_t what)
 {
 	BF_EMIT(dct->dev->sim, dct->actor, dc_context, .dct = dct->dctn, .qpn = r->src_qp, .ipv4 = r->src_ipv4,

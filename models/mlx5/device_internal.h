@@ -253,6 +253,7 @@ uint8_t bf_mlx5_cmd_detach_mcg(struct bf_mlx5_mail *m);
 
 /* dct.c */
 void bf_mlx5_dct_rx(struct bf_mlx5 *dev, struct bf_mlx5_port *port, struct bf_packet *pkt);
+void bf_mlx5_dct_expect(struct bf_mlx5 *dev, const uint8_t *frame);
 void bf_mlx5_dct_free(struct bf_mlx5_dct *dct);
 uint8_t bf_mlx5_cmd_create_dct(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_drain_dct(struct bf_mlx5_mail *m);

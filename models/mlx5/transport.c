@@ -59,8 +59,10 @@ void bf_mlx5_expect(void *owner, const struct bf_packet *pkt)
 	if (pkt->len < BF_ROCE_BTH_OFFSET + sizeof(struct bf_roce_bth))
 		return;
 	qp = bf_mlx5_table_get(&port->dev->qps, bf_get_be24(bth + 5));
-	if (!qp)
+	if (!qp) {
+		bf_mlx5_dct_expect(port->dev, pkt->data);
 		return;
+	}
 	if (bf_rdma_is_response(bth[0]))
 		bf_mlx5_qp_prefetch(qp, BF_MLX5_QP_REQUESTER);
 	else

@@ -309,6 +309,49 @@ START_TEST(moves_and_cancels_pending_events)
 }
 END_TEST
 
+/* An event that says what was asked for on its behalf: '1' and '2' before its letter. */
+struct asked {
+	struct bf_event ev;
+	char says[4], letter;
+};
+
+static void write_letter(struct bf_event *ev)
+{
+	struct asked *x = BF_CONTAINER_OF(ev, struct asked, ev);
+
+	x->says[strlen(x->says)] = x->letter;
+}
+
+static void write_turn(const struct bf_event *ev, bool first)
+{
+	struct asked *x = BF_CONTAINER_OF(ev, struct asked, ev);
+
+	ck_assert(bf_event_pending(ev));
+	x->says[strlen(x->says)] = first ? '1' : '2';
+}
+
+START_TEST(asks_ahead_for_what_is_next_in_a_crowd)
+{
+	struct asked all[6];
+
+	for (int crowded = 0; crowded < 2; crowded++) {
+		sim->crowded = crowded;
+		for (uint32_t i = 0; i < BF_ARRAY_LEN(all); i++) {
+			all[i] = (struct asked){ .letter = (char)('a' + i) };
+			bf_event_init(&all[i].ev, write_letter);
+			all[i].ev.ahead = i == 4 ? NULL : write_turn;
+			bf_sim_at(sim, &all[i].ev, 100 * (uint64_t)(crowded + 1));
+		}
+		bf_sim_run(sim, BF_NEVER);
+		ck_assert_str_eq(all[0].says, "a");
+		ck_assert_str_eq(all[1].says, crowded ? "2b" : "b");
+		ck_assert_str_eq(all[3].says, crowded ? "12d" : "d");
+		ck_assert_str_eq(all[4].says, "e");
+		ck_assert_str_eq(all[5].says, crowded ? "12f" : "f");
+	}
+}
+END_TEST
+
 START_TEST(clamps_the_past_and_the_end_of_time)
 {
 	bf_sim_at(sim, &a.ev, 100);
@@ -354,6 +397,7 @@ int main(void)
 	tcase_add_checked_fixture(calls, set_up, tear_down);
 	tcase_add_test(calls, ties_fire_in_order_of_scheduling);
 	tcase_add_test(calls, moves_and_cancels_pending_events);
+	tcase_add_test(calls, asks_ahead_for_what_is_next_in_a_crowd);
 	tcase_add_test(calls, clamps_the_past_and_the_end_of_time);
 	tcase_add_test(calls, callbacks_schedule_and_cancel);
 	suite_add_tcase(s, calls);
