@@ -145,17 +145,18 @@ uint64_t bf_port_tx_free_ps(const struct bf_port *p);
  */
 uint32_t bf_port_tx_held(const struct bf_port *p, uint32_t qpn);
 /*
- * A time-out is due: is the other side at fault? False while frames for queue pair `qpn` are held back, while its
- * process has not come to those that were sent to it (it has to wait for a processor), or what that one has sent is
+ * A time-out is due: is the other side at fault? False while frames for queue pair `qpn` of `ipv4` are held back, while
+ * its process has not come to those that were sent to it (it has to wait for a processor), or what that one has sent is
  * still to be taken here. Then the time-out is to ask again in a moment, with the same `wait`, which is all zeros when
  * it asks for the first time. True also when nobody is there, or one who has done nothing for BF_UPLINK_PATIENCE_PS.
  * Without an uplink true.
  */
 struct bf_fabric_wait {
 	uint64_t sent, came; /* how far frames to that process, and from it, are to be seen to; 0: not known yet */
+	uint64_t since_ps;   /* that was asked first */
 	bool looked;         /* at sockets */
 };
-bool bf_port_tx_unanswered(const struct bf_port *p, uint32_t qpn, struct bf_fabric_wait *wait);
+bool bf_port_tx_unanswered(const struct bf_port *p, uint32_t ipv4, uint32_t qpn, struct bf_fabric_wait *wait);
 /*
  * As bf_port_tx_free_ps(), for frames to queue pair `qpn` alone: BF_UPLINK_BUSY_PS ahead while BF_UPLINK_HELD_MAX of
  * its own are held back, whatever others have. Who looks first would take all the room each time otherwise.
@@ -192,7 +193,7 @@ struct bf_fabric_uplink {
 	void (*send)(void *owner, struct bf_packet *pkt);
 	bool (*busy)(void *owner);
 	uint32_t (*held)(void *owner, uint32_t qpn);
-	bool (*unanswered)(void *owner, uint32_t qpn, struct bf_fabric_wait *wait);
+	bool (*unanswered)(void *owner, uint32_t ipv4, uint32_t qpn, struct bf_fabric_wait *wait);
 	int (*group)(void *owner, uint32_t ipv4, bool join);
 	void *owner;
 };

@@ -137,7 +137,7 @@ static bool is_to_be_taken(struct bf_outside *o, uint32_t slot, uint64_t *came)
  * Processes wait for processors: this one too. So its sockets are looked at, by which new peers and datagrams come, but
  * only once: with enough senders there is always something.
  */
-static bool unanswered(void *owner, uint32_t qpn, struct bf_fabric_wait *wait)
+static bool unanswered(void *owner, uint32_t ipv4, uint32_t qpn, struct bf_fabric_wait *wait)
 {
 	struct bf_outside *o = owner;
 	const uint32_t slot = qpn / BF_OUTSIDE_QPNS;
@@ -148,10 +148,13 @@ static bool unanswered(void *owner, uint32_t qpn, struct bf_fabric_wait *wait)
 		return false;
 	if (!wait->looked) {
 		wait->looked = true;
+		wait->since_ps = o->sim->now_ps;
 		if (bf_meet_look(o))
 			return false;
 	}
-	return o->udp || slot >= BF_OUTSIDE_SLOTS ||
+	if (o->udp)
+		return o->sim->now_ps - wait->since_ps >= BF_UPLINK_PATIENCE_PS || !bf_udp_unread(o, ipv4);
+	return slot >= BF_OUTSIDE_SLOTS ||
 	       !(bf_peer_idles(o, slot, qpn, &wait->sent) || is_to_be_taken(o, slot, &wait->came));
 }
 

@@ -148,6 +148,7 @@ uint32_t bf_udp_receive(struct bf_outside *o, uint32_t budget);
 uint32_t bf_udp_mtu(const struct bf_outside *o);                /* bf_outside_mtu() */
 uint32_t bf_udp_paced(const struct bf_outside *o);              /* frames that wait for their turn */
 uint32_t bf_udp_held(const struct bf_outside *o, uint32_t qpn); /* likewise, for that queue pair */
+bool bf_udp_unread(const struct bf_outside *o, uint32_t ipv4);  /* by a process of this machine at that address */
 bool bf_udp_idle(const struct bf_outside *o);                   /* nothing more to receive as far as is known */
 
 #endif

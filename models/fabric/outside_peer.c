@@ -172,11 +172,14 @@ void bf_peer_free(struct bf_outside *o, struct bf_peer *p)
 /* 0: it is in the ring. -EAGAIN: no room. Anything else: the peer has spoilt its ring and is gone. */
 static int put(struct bf_outside *o, struct bf_peer *p, const struct bf_packet *pkt)
 {
+	const uint64_t shown = p->ring.shown;
 	int rc = bf_ring_put(&p->ring, pkt->data, pkt->len);
 
 	if (BF_LIKELY(!rc)) {
 		o->count.tx_frames++;
 		touch(o, p);
+		if (p->ring.shown != shown && p->door)
+			bf_meet_knock(o, p); /* it takes these while the rest is made */
 	} else if (rc != -EAGAIN) {
 		o->count.cut_off++;
 		bf_fail(&o->error, rc, "outside: process %u is cut off: its ring makes no sense", p->slot);

@@ -304,6 +304,23 @@ static uint32_t interface_mtu(const struct bf_udp *u)
 	return (uint32_t)request.ifr_mtu;
 }
 
+/* The kernel's list of sockets: its address and port in hexadecimal, a word as it lies in memory, and what it has. */
+bool bf_udp_unread(const struct bf_outside *o, uint32_t ipv4)
+{
+	const uint32_t address = htonl(ipv4);
+	FILE *f = fopen("/proc/net/udp", "re");
+	unsigned int at, port, has;
+	bool unread = false;
+	char line[256];
+
+	while (f && !unread && fgets(line, sizeof(line), f))
+		unread = sscanf(line, " %*u: %8x:%4x %*8x:%*4x %*2x %*8x:%8x", &at, &port, &has) == 3 &&
+			 at == address && port == o->udp->port && has;
+	if (f)
+		fclose(f);
+	return unread;
+}
+
 uint32_t bf_udp_mtu(const struct bf_outside *o)
 {
 	const uint32_t whole = interface_mtu(o->udp);

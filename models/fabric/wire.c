@@ -346,11 +346,11 @@ uint32_t bf_port_tx_held(const struct bf_port *p, uint32_t qpn)
 	return BF_UNLIKELY(u->held != NULL) ? u->held(u->owner, qpn) : 0;
 }
 
-bool bf_port_tx_unanswered(const struct bf_port *p, uint32_t qpn, struct bf_fabric_wait *wait)
+bool bf_port_tx_unanswered(const struct bf_port *p, uint32_t ipv4, uint32_t qpn, struct bf_fabric_wait *wait)
 {
 	const struct bf_fabric_uplink *u = &p->fabric->uplink;
 
-	return BF_LIKELY(!u->unanswered) || u->unanswered(u->owner, qpn, wait);
+	return BF_LIKELY(!u->unanswered) || u->unanswered(u->owner, ipv4, qpn, wait);
 }
 
 uint64_t bf_port_tx_free_for_ps(const struct bf_port *p, uint32_t qpn)

@@ -146,7 +146,7 @@ static bool waits(struct bf_rdma_qp *qp, uint64_t deadline)
 
 	if (deadline != qp->rto_asked)
 		qp->rto_wait = (struct bf_fabric_wait){ 0 };
-	if (BF_LIKELY(bf_port_tx_unanswered(qp->port, qp->remote_qpn, &qp->rto_wait)))
+	if (BF_LIKELY(bf_port_tx_unanswered(qp->port, qp->remote_ipv4, qp->remote_qpn, &qp->rto_wait)))
 		return false;
 	qp->rto_asked = qp->dev->sim->now_ps + (most < ASK_AGAIN_PS ? most : ASK_AGAIN_PS);
 	qp->rto_deadline = qp->rto_asked;

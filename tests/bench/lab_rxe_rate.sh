@@ -1,11 +1,12 @@
 #!/bin/bash
-# 64-byte RDMA WRITEs a second by Linux's soft-RoCE in a guest, both ends in one guest, beside bench_mlx5's: what a program
-# gets that tests its RDMA without hardware and without a model. Prints figures of ib_write_bw; judges nothing. Without
-# KVM the guest's processor is emulated as well, and says so.
+# 64-byte RDMA WRITEs a second by Linux's soft-RoCE in a guest, both ends in one guest: what a program gets that tests its
+# RDMA without hardware and without a model. Beside them those of two processes under `belfry exec`. Prints figures of
+# ib_write_bw; judges nothing. Without KVM the guest's processor is emulated as well, and says so.
 #
 #	BELFRY=... BELFRY_SOURCE_DIR=. tests/bench/lab_rxe_rate.sh [MESSAGES [ROUNDS]]
 set -u
 . "$BELFRY_SOURCE_DIR/tests/long/guest/lab.sh"
+. "$BELFRY_SOURCE_DIR/tests/exec.sh"
 messages=${1:-30000}
 rounds=${2:-3}
 
@@ -30,3 +31,20 @@ echo "soft-RoCE in a guest ($kind), 64-byte WRITEs, thousands a second:"
 # The first round warms the guest up: its server may not listen yet.
 tr -d '\r' <"$work/figures" | grep -E '^[0-9.]+$' | tail -n +2 | tr '\n' ' '
 echo
+
+# pair MODE: the same two programs here.
+pair() {
+	next_port
+	"$BELFRY" exec --net "rate-$$" --doorbells "$1" -- ib_write_bw -s 64 -n "$messages" -F -p $port >/dev/null 2>&1 &
+	ready $port $! || return 0
+	"$BELFRY" exec --net "rate-$$" --doorbells "$1" -- ib_write_bw -s 64 -n "$messages" -F -p $port 127.0.0.1 2>/dev/null |
+		awk '$1 == 64 && NF == 5 { print $5 * 1000 }'
+	wait
+}
+
+command -v ib_write_bw >/dev/null || exit 0
+for mode in trap poll; do
+	echo "two processes under belfry exec, $mode, the same:"
+	for _ in $(seq "$rounds"); do pair $mode; done | tr '\n' ' '
+	echo
+done

@@ -49,13 +49,14 @@ static uint32_t held(void *owner, uint32_t qpn)
 }
 
 /* Frames that wait here are not the peer's fault. */
-static bool unanswered(void *owner, uint32_t qpn, struct bf_fabric_wait *wait)
+static bool unanswered(void *owner, uint32_t ipv4, uint32_t qpn, struct bf_fabric_wait *wait)
 {
 	(void)owner;
 	if (!wait->sent)
 		way.began++;
 	wait->sent = 1;
 	way.asked++;
+	ck_assert_uint_eq(ipv4, p.rig.node[1].ipv4);
 	return qpn != way.qpn || !(way.held || way.idle);
 }
 

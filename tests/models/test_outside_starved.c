@@ -32,7 +32,7 @@ static bool at_fault(struct bf_fabric_wait *wait, uint32_t times)
 {
 	const uint32_t qpn = end_qpn(1, 0);
 
-	while (!bf_port_tx_unanswered(a.port, qpn, wait)) {
+	while (!bf_port_tx_unanswered(a.port, b.ipv4, qpn, wait)) {
 		if (!times--)
 			return false;
 		a.sim->now_ps += SOON_PS;
@@ -136,7 +136,7 @@ START_TEST(it_has_gone)
 	end_close(&b);
 	end_open(&b, 0); /* and another one has its place */
 	memset(&wait, 0, sizeof(wait));
-	ck_assert(!bf_port_tx_unanswered(a.port, end_qpn(1, 0), &wait)); /* it hears of that just now */
+	ck_assert(!bf_port_tx_unanswered(a.port, b.ipv4, end_qpn(1, 0), &wait)); /* it hears of that just now */
 	end_pump(&a, 10);
 	ck_assert(at_fault(&wait, 0));
 }
@@ -206,6 +206,32 @@ START_TEST(spoilt_accounts)
 }
 END_TEST
 
+/* By UDP the kernel says what lies in another socket of this machine. */
+START_TEST(unread_datagrams)
+{
+	const struct bf_outside_opts one = { .network = end_network(), .udp_ipv4 = 0x7f000102, .udp_port = 14791 };
+	const struct bf_outside_opts other = { .network = end_network(), .udp_ipv4 = 0x7f000103, .udp_port = 14791 };
+	struct bf_fabric_wait wait = { 0 };
+
+	teardown();
+	end_open_with(&a, &one, NULL);
+	end_open_with(&b, &other, NULL);
+	ck_assert(at_fault(&wait, 1));
+	end_send_to(&a, b.ipv4, end_qpn(0, 0), 0, 64);
+	bf_outside_flush(a.outside);
+	memset(&wait, 0, sizeof(wait));
+	ck_assert(!at_fault(&wait, 100));
+	end_receive(&b, 1);
+	ck_assert(at_fault(&wait, 0));
+	end_send_to(&a, b.ipv4, end_qpn(0, 0), 0, 64);
+	bf_outside_flush(a.outside);
+	memset(&wait, 0, sizeof(wait));
+	ck_assert(!at_fault(&wait, 100));
+	a.sim->now_ps += BF_UPLINK_PATIENCE_PS;
+	ck_assert(at_fault(&wait, 0));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("outside_starved");
@@ -224,6 +250,7 @@ int main(void)
 	tcase_add_test(c, it_has_answered_and_gone);
 	tcase_add_test(c, it_stands_still);
 	tcase_add_test(c, spoilt_accounts);
+	tcase_add_test(c, unread_datagrams);
 	suite_add_tcase(s, c);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

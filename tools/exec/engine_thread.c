@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FRAMES_A_TURN 256u
+#define FRAMES_A_TURN 64u /* a quarter of a ring of the largest: its answers leave while more is under way */
 
 /*
  * Looks without work before it sleeps, in poll mode and while frames come in streams: so many at once, or so many times
