@@ -41,9 +41,10 @@ struct bf_agent_wait {
 	uint64_t since_ps;    /* local time of the call */
 	uint64_t deadline_ps; /* BF_NEVER: none */
 	uint64_t poll_ps;
-	uint64_t origin_ps;      /* polls happen at origin + k * poll */
-	uint64_t polled_ps;      /* when the last one that a write had caused happened */
-	struct bf_agent *behind; /* next in the line of bf_agents_run(), or in the one that begins with it */
+	uint64_t origin_ps;        /* polls happen at origin + k * poll */
+	uint64_t polled_ps;        /* when the last one that a write had caused happened */
+	struct bf_agent *behind;   /* next in the line of bf_agents_run(), or in the one that begins with it */
+	struct bf_agent *stand_in; /* whoever does what it would do, so that its place in reports is that one's; NULL */
 	/* Writes what the bare text cannot say; NULL: nothing to add. Returns the length as snprintf() does. */
 	bf_agent_describe_fn *describe;
 	void *describe_arg;

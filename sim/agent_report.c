@@ -50,8 +50,15 @@ static uint64_t value_at(const struct bf_region *r, const void *p)
 	return v;
 }
 
+/* Where it stands, or whoever stands for it. */
+static const struct bf_agent *place_of(const struct bf_agent *a)
+{
+	return a->wait->stand_in ? a->wait->stand_in : a;
+}
+
 static bool blocked(const struct bf_agent *a)
 {
+	a = place_of(a);
 	return a->state == BF_AGENT_WAITING && !bf_event_pending(&a->wake);
 }
 
@@ -79,8 +86,10 @@ static void describe_place(struct text *t, const struct bf_agent *a)
 
 static void describe_agent(struct text *t, const struct bf_agent *a)
 {
-	add(t, "'%s' waits for %s", a->name, a->waits_for ? a->waits_for : "nothing that it named");
-	describe_place(t, a);
+	const struct bf_agent *place = place_of(a);
+
+	add(t, "'%s' waits for %s", a->name, place->waits_for ? place->waits_for : "nothing that it named");
+	describe_place(t, place);
 }
 
 static void add_time(struct text *t, uint64_t ps)
@@ -92,7 +101,7 @@ static void describe_line(struct text *t, const struct bf_agent *a)
 {
 	describe_agent(t, a);
 	add(t, ", since ");
-	add_time(t, a->wait->since_ps);
+	add_time(t, place_of(a)->wait->since_ps);
 }
 
 size_t bf_agents_describe(const struct bf_sim *sim, char *buf, size_t cap)

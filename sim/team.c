@@ -134,6 +134,12 @@ void bf_team_destroy(struct bf_team *t)
 	free(t);
 }
 
+/* Those for whom a member stands are where it is. */
+static uint64_t waits_in(const struct bf_team *t, uint32_t i)
+{
+	return t->member[t->stood >> i & 1 ? t->stand_in : i].mask;
+}
+
 /* For the deadlock report: which meeting, and who is missing and why. */
 static int describe(const struct bf_agent *a, void *arg, char *buf, size_t cap)
 {
@@ -147,7 +153,7 @@ static int describe(const struct bf_agent *a, void *arg, char *buf, size_t cap)
 	}
 	missing = mask;
 	for (uint32_t i = 0; i < t->n; i++) {
-		if (t->member[i].mask == mask)
+		if (waits_in(t, i) == mask)
 			missing &= ~(1ull << i);
 	}
 	len = snprintf(buf, cap, " '%s', mask 0x%" PRIx64 ", without", t->name, mask);
@@ -298,7 +304,9 @@ void bf_team_stand(struct bf_team *t, struct bf_agent *self, uint32_t index, uin
 void bf_team_stood(struct bf_team *t, struct bf_agent *self, uint32_t index)
 {
 	t->member[index].agent = self;
-	sleep_in_team(t, self);
+	if (t->stood >> index & 1)
+		self->wait->stand_in = t->member[t->stand_in].agent;
+	bf_agent_sleep(self, "the one that stands for it");
 }
 
 void bf_team_stand_end(struct bf_team *t, struct bf_agent *self)
@@ -312,6 +320,7 @@ void bf_team_stand_end(struct bf_team *t, struct bf_agent *self)
 		assert(m->agent && m->agent->state == BF_AGENT_WAITING);
 		m->met += t->member[t->stand_in].met - t->stand_in_met;
 		m->agent->charge_ps = self->charge_ps;
+		m->agent->wait->stand_in = NULL;
 		*end = m->agent;
 		end = &m->agent->wait->behind;
 	}

@@ -326,7 +326,7 @@ static bool any_lane_runs(const struct bf_sim_grid *g)
 			for (uint32_t i = 0; i < g->opts.warps * BF_LANES; i++) {
 				const struct bf_cluster_lane *l = &g->cluster[c].cta[r].lane[i];
 
-				if (!l->done && !l->waits && (machine ? !l->met : !l->thread.agent->waits_for))
+				if (!l->done && !l->waits && (machine ? !l->met : !bf_lane_waits_for(l)))
 					return true;
 			}
 	return false;

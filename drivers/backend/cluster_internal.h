@@ -167,6 +167,14 @@ static inline uint32_t bf_shared_offset(uint32_t address)
 	return address & ((1u << BF_SHARED_RANK_SHIFT) - 1);
 }
 
+/* What a lane, or the one that stands for it, sleeps for; NULL: it runs. */
+static inline const char *bf_lane_waits_for(const struct bf_cluster_lane *l)
+{
+	const uint32_t stood = l->warp->team.stood;
+
+	return l->warp->lane[stood >> l->thread.lane & 1 ? BF_STAND_IN : l->thread.lane].thread.agent->waits_for;
+}
+
 static inline struct bf_sim *bf_cluster_sim_of(const struct bf_cta_of *cta)
 {
 	return cta->cluster->grid->world->sim;

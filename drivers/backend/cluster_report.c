@@ -49,10 +49,9 @@ static void add_warp(struct out *o, const struct bf_warp_of *w)
 	for (uint32_t i = 0; i < BF_LANES; i++) {
 		const struct bf_cluster_lane *l = &w->lane[i];
 
-		if (l->done || !l->thread.agent->waits_for)
+		if (l->done || !bf_lane_waits_for(l))
 			continue;
-		add(o, "it waits for %s",
-		    l->met ? "the others at a block or cluster barrier" : l->thread.agent->waits_for);
+		add(o, "it waits for %s", l->met ? "the others at a block or cluster barrier" : bf_lane_waits_for(l));
 		return;
 	}
 	add(o, "it runs");
@@ -155,7 +154,7 @@ static void record_standing(struct bf_sim *sim, const struct bf_warp_of *w)
 	for (uint32_t i = 0; i < BF_LANES; i++) {
 		const struct bf_cluster_lane *l = &w->lane[i];
 
-		r.meets |= (uint32_t)(l->met || (!l->done && !l->waits && l->thread.agent->waits_for)) << i;
+		r.meets |= (uint32_t)(l->met || (!l->done && !l->waits && bf_lane_waits_for(l))) << i;
 		if (!l->waits)
 			continue;
 		if (!r.waits) {

@@ -40,6 +40,13 @@ grep -q "consumers, warp 1 of block 0, has arrived 0 of 1 times; it waits for fu
 expect 1 "full[0] of block 0 expects 16 bytes that no copy brings" mbarrier-pipeline --bug tx-over
 expect 1 "by another block of the cluster before its init: a cluster barrier" mbarrier-cluster --bug no-entry-sync
 expect 1 "rule: HOPPER-ENTRY-SYNC" mbarrier-cluster --bug no-entry-sync
+# Where one lane of a warp stands for others, the report is as if each waited by itself.
+for records in agent none; do
+	expect 1 "time limit" mbarrier-pipeline --ordering sc --records $records --limit 1us --iterations 200
+	grep ' waits for ' "$work/out" >"$work/$records"
+done
+grep -q "w1.l9' waits for" "$work/agent" || fail "nobody waits: $(cat "$work/agent")"
+cmp "$work/agent" "$work/none" || fail "who waits depends on what is recorded"
 
 # What a GPU's profile changes is timing: the words and tokens of a run stay.
 "$BELFRY" run mbarrier-stress --ordering sc --iterations 3 --json >"$work/a.json"
