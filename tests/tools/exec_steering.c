@@ -196,6 +196,7 @@ static void test_matchers(void)
 static void test_tables(void)
 {
 	struct mlx5dv_flow_action_attr go = { .type = MLX5DV_FLOW_ACTION_DEST_DEVX };
+	const time_t end = time(NULL) + 20;
 	uint32_t table, group, counter, index;
 	struct mlx5dv_devx_obj *made[4];
 	struct mlx5dv_flow_matcher *m;
@@ -221,6 +222,8 @@ static void test_tables(void)
 	NEED(flow = add(m, 10, 1, &go));
 	send_frame(10);
 	send_frame(12);
+	while (!counted(made[2], counter)) /* what was sent may still be under way */
+		NEED(time(NULL) < end);
 	NEED(counted(made[2], counter) == 1);
 	NEED(!ibv_destroy_flow(flow) && !mlx5dv_destroy_flow_matcher(m));
 	NEED(mlx5dv_devx_obj_destroy(made[1]) && mlx5dv_devx_obj_destroy(made[2])); /* the entry has them */
