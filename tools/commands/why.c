@@ -7,8 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "models/mlx5/wqe.h"
-#include "models/nvme/text.h"
 #include "models/sdma/decode.h"
 #include "tools/cli/input.h"
 #include "tools/report/findings.h"
@@ -78,7 +76,8 @@ static bool same(const struct bf_evidence *a, const struct bf_evidence *b)
 {
 	return a->device == b->device && a->kind == b->kind && bf_evidence_meaning(a) == bf_evidence_meaning(b) &&
 	       bf_evidence_syndrome(a) == bf_evidence_syndrome(b) &&
-	       a->fact[BF_FACT_VENDOR] == b->fact[BF_FACT_VENDOR] && a->fact[BF_FACT_NVME] == b->fact[BF_FACT_NVME] &&
+	       a->fact[BF_FACT_VENDOR] == b->fact[BF_FACT_VENDOR] &&
+	       a->fact[BF_FACT_STATUS] == b->fact[BF_FACT_STATUS] &&
 	       a->fact[BF_FACT_OPCODE] == b->fact[BF_FACT_OPCODE] &&
 	       a->fact[BF_FACT_REFUSED] == b->fact[BF_FACT_REFUSED];
 }
@@ -122,16 +121,12 @@ static int make_groups(struct answer *a)
 /* The entry or command that a completion speaks of, where it was printed, too. */
 static const struct bf_evidence *entry_of(const struct answer *a, const struct bf_evidence *e)
 {
+	const struct bf_evidence_about *about = bf_evidence_about(e->device);
+
 	for (size_t i = 0; i < a->list.count && e->kind != BF_EVIDENCE_ENTRY; i++) {
 		const struct bf_evidence *o = &a->list.item[i];
 
-		if (o->kind != BF_EVIDENCE_ENTRY || o->device != e->device)
-			continue;
-		if (e->device == BF_EVIDENCE_NVME && o->fact[BF_FACT_CID] == e->fact[BF_FACT_CID] &&
-		    o->fact[BF_FACT_QID] == e->fact[BF_FACT_QID])
-			return o;
-		if (e->device == BF_EVIDENCE_MLX5 && e->fact[BF_FACT_COUNTER] >= 0 &&
-		    o->fact[BF_FACT_COUNTER] == e->fact[BF_FACT_COUNTER])
+		if (o->kind == BF_EVIDENCE_ENTRY && o->device == e->device && about->is_of && about->is_of(e, o))
 			return o;
 	}
 	return NULL;
@@ -139,32 +134,12 @@ static const struct bf_evidence *entry_of(const struct answer *a, const struct b
 
 /* ---- text ---- */
 
-static const char *device_name(enum bf_evidence_device d)
-{
-	static const char *const names[] = { "mlx5", "nvme", "sdma", "gpu", "pcie", "roce" };
-
-	return names[d];
-}
-
 static void title(const struct group *g, char *text, size_t cap)
 {
-	const struct bf_evidence *e = g->first;
-	const int64_t syndrome = bf_evidence_syndrome(e), vendor = e->fact[BF_FACT_VENDOR];
-	char code[32] = "";
+	const struct bf_evidence_about *about = bf_evidence_about(g->first->device);
 
-	if (e->device == BF_EVIDENCE_MLX5 && e->kind == BF_EVIDENCE_COMPLETION && syndrome >= 0) {
-		if (vendor >= 0)
-			snprintf(code, sizeof(code), "%02x/%02x, ", (unsigned)syndrome, (unsigned)vendor);
-		else
-			snprintf(code, sizeof(code), "%02x, ", (unsigned)syndrome);
-		snprintf(text, cap, "%s%s", code, bf_mlx5_syndrome_text((uint8_t)syndrome));
-	} else if (e->device == BF_EVIDENCE_NVME && e->fact[BF_FACT_NVME] >= 0) {
-		snprintf(text, cap, "%02x/%02x, %s", (unsigned)(e->fact[BF_FACT_NVME] >> 8),
-			 (unsigned)(e->fact[BF_FACT_NVME] & 0xff),
-			 bf_nvme_status_text((uint32_t)e->fact[BF_FACT_NVME]));
-	} else {
-		snprintf(text, cap, "%s", g->meaning ? g->meaning->name : e->form);
-	}
+	if (!about->status || !about->status(g->first, text, cap))
+		snprintf(text, cap, "%s", g->meaning ? g->meaning->name : g->first->form);
 }
 
 static const char *place_name(const struct bf_evidence *e)
@@ -174,6 +149,7 @@ static const char *place_name(const struct bf_evidence *e)
 
 static const char *facts_text(const struct bf_evidence *e, char *text, size_t cap)
 {
+	const struct bf_evidence_about *about = bf_evidence_about(e->device);
 	size_t n = 0;
 
 	snprintf(text, cap, "no field");
@@ -183,9 +159,9 @@ static const char *facts_text(const struct bf_evidence *e, char *text, size_t ca
 
 		if (v < 0)
 			continue;
-		if (f == BF_FACT_WQE_OPCODE)
+		if (f == BF_FACT_WQE_OPCODE && about->opcode)
 			n += (size_t)snprintf(text + n, cap - n, "%s%s 0x%" PRIx64 " (%s)", comma, bf_facts[f].name,
-					      (uint64_t)v, bf_mlx5_opcode_name((uint8_t)v));
+					      (uint64_t)v, about->opcode((uint8_t)v));
 		else if (bf_facts[f].hex)
 			n += (size_t)snprintf(text + n, cap - n, "%s%s 0x%" PRIx64, comma, bf_facts[f].name,
 					      (uint64_t)v);
@@ -228,7 +204,7 @@ static void print_group(const struct answer *a, const struct group *g, uint32_t 
 	char head[160], text[1024];
 
 	title(g, head, sizeof(head));
-	printf("\n%" PRIu32 ". %s: %s", number, device_name(g->first->device), head);
+	printf("\n%" PRIu32 ". %s: %s", number, bf_evidence_about(g->first->device)->name, head);
 	if (g->count > 1)
 		printf(" (%" PRIu64 " times)", g->count);
 	printf("\n   %s %-5" PRIu64 " %s\n", place_name(g->first), g->first->line, g->first->text);
@@ -304,7 +280,7 @@ static void json_evidence(struct bf_json *j, const struct bf_evidence *e)
 
 	bf_json_open(j, NULL, '{');
 	bf_json_u64(j, place_name(e), e->line);
-	bf_json_text(j, "device", device_name(e->device));
+	bf_json_text(j, "device", bf_evidence_about(e->device)->name);
 	bf_json_text(j, "form", e->form);
 	bf_json_text(j, "text", e->text);
 	bf_json_text(j, "meaning", m ? m->name : NULL);

@@ -133,7 +133,7 @@ static void print_status(FILE *out, const uint8_t *bytes, size_t len)
 
 static bool status_said(const struct bf_evidence *e, uint8_t *bytes)
 {
-	const int64_t status = e->device == BF_EVIDENCE_NVME ? e->fact[BF_FACT_NVME] : -1;
+	const int64_t status = e->device == BF_EVIDENCE_DRIVE ? e->fact[BF_FACT_STATUS] : -1;
 
 	if (status < 0)
 		return false;

@@ -349,7 +349,7 @@ static int begin(struct bf_dumps *all, struct way *w, uint64_t rank, const struc
 	d->used = true;
 	d->rank = rank;
 	d->what = announced(all, l);
-	bf_evidence_begin(&d->e, "dump of a completion", BF_EVIDENCE_MLX5, BF_EVIDENCE_COMPLETION, l);
+	bf_evidence_begin(&d->e, "dump of a completion", BF_EVIDENCE_NIC, BF_EVIDENCE_COMPLETION, l);
 	*out = d;
 	return rc;
 }

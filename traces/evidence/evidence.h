@@ -13,13 +13,15 @@
 
 #include "sim/error.h"
 
+/* A kind of device, or what is between them; what each says of itself: struct bf_evidence_about. */
 enum bf_evidence_device {
-	BF_EVIDENCE_MLX5,
-	BF_EVIDENCE_NVME,
-	BF_EVIDENCE_SDMA,
+	BF_EVIDENCE_NIC,
+	BF_EVIDENCE_DRIVE,
+	BF_EVIDENCE_COPIER,
 	BF_EVIDENCE_GPU,
 	BF_EVIDENCE_PCIE,
-	BF_EVIDENCE_ROCE
+	BF_EVIDENCE_ROCE,
+	BF_EVIDENCE_DEVICES
 };
 
 enum bf_evidence_kind {
@@ -54,7 +56,7 @@ enum bf_fact {
 	BF_FACT_FIRMWARE, /* syndrome of the refused command: the firmware's own */
 	BF_FACT_RADDR,
 	BF_FACT_RKEY,
-	BF_FACT_NVME, /* status: type << 8 | code */
+	BF_FACT_STATUS, /* status: type << 8 | code */
 	BF_FACT_DNR,
 	BF_FACT_QID,
 	BF_FACT_CID,
@@ -87,7 +89,7 @@ extern const struct bf_fact_about bf_facts[BF_FACTS];
 struct bf_evidence {
 	enum bf_evidence_device device;
 	enum bf_evidence_kind kind;
-	const char *form; /* "libmlx5's dump of a completion" */
+	const char *form; /* who printed it, and what it is */
 	uint64_t line;    /* from 1 */
 	uint64_t have;    /* bytes of `bytes` that are there, a bit each */
 	uint8_t bytes[BF_EVIDENCE_BYTES];
@@ -100,6 +102,17 @@ struct bf_evidence_list {
 	size_t count, room;
 	uint64_t lines;
 };
+
+/* What those who read evidence ask of a device; functions are NULL where it has no answer. */
+struct bf_evidence_about {
+	const char *name;
+	/* What the piece's status means: "13/88, remote access error". False: it has none. */
+	bool (*status)(const struct bf_evidence *e, char *text, size_t cap);
+	/* It is `entry`, a piece of the same device, that the completion `e` is of. */
+	bool (*is_of)(const struct bf_evidence *e, const struct bf_evidence *entry);
+	const char *(*opcode)(uint8_t opcode); /* of BF_FACT_WQE_OPCODE */
+};
+const struct bf_evidence_about *bf_evidence_about(enum bf_evidence_device device);
 
 /*
  * Adds what `len` bytes of text hold to `list`, which begins as zeros; lines count on from list->lines. 0, or -ENOMEM

@@ -106,6 +106,7 @@ struct bf_meaning_table {
 	const struct bf_meaning_row *row;
 	size_t n;
 };
+extern const struct bf_evidence_about bf_about_nic, bf_about_drive, bf_about_copier, bf_about_gpu, bf_about_packets;
 extern const struct bf_meaning_table bf_meanings_nic, bf_meanings_drive, bf_meanings_copier, bf_meanings_packets;
 
 /* Codes of packets: AETH syndromes without an RNR NAK's time, the opcode of a notice, and two of our own. */

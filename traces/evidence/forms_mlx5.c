@@ -186,7 +186,7 @@ static bool take_deepep(const struct bf_line *l, struct bf_evidence *e)
 	return (void)e, bf_line_find(l, "timeout|time out|timed out") != NULL;
 }
 
-#define MLX5 BF_EVIDENCE_MLX5
+#define MLX5 BF_EVIDENCE_NIC
 
 static const struct bf_evidence_form forms[] = {
 	/* Linux mlx5e: drivers/net/ethernet/mellanox/mlx5/core/en/txrx.h */

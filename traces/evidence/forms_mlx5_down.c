@@ -47,7 +47,7 @@ static bool take_of_mlx5(const struct bf_line *l, struct bf_evidence *e)
 	return (void)e, bf_line_find(l, "mlx5") != NULL;
 }
 
-#define MLX5 BF_EVIDENCE_MLX5
+#define MLX5 BF_EVIDENCE_NIC
 
 static const struct bf_evidence_form forms[] = {
 	{ "an asynchronous event",

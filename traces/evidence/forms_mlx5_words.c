@@ -113,7 +113,7 @@ static bool take_bad_completion(const struct bf_line *l, struct bf_evidence *e)
 	return e->fact[BF_FACT_VERBS] > 0;
 }
 
-#define MLX5 BF_EVIDENCE_MLX5
+#define MLX5 BF_EVIDENCE_NIC
 #define QP                                                                                                             \
 	{                                                                                                              \
 		"qp_num=|qp_num = |qpn |qpn=|QPN ", BF_FACT_QPN, 0                                                     \

@@ -13,7 +13,7 @@ static bool set_status(struct bf_evidence *e, int64_t status)
 {
 	if (status <= 0)
 		return false;
-	e->fact[BF_FACT_NVME] = status & 0x7ff;
+	e->fact[BF_FACT_STATUS] = status & 0x7ff;
 	e->fact[BF_FACT_DNR] = status >> 14 & 1;
 	return true;
 }
@@ -35,7 +35,7 @@ static bool set_type_and_code(struct bf_evidence *e, int64_t type, int64_t code)
 {
 	if (type < 0 || type > 7 || code < 0 || code > 0xff || type + code == 0)
 		return false;
-	e->fact[BF_FACT_NVME] = type << 8 | code;
+	e->fact[BF_FACT_STATUS] = type << 8 | code;
 	return true;
 }
 
@@ -75,7 +75,7 @@ static bool take_sct_equals(const struct bf_line *l, struct bf_evidence *e)
 static bool take_status(const struct bf_line *l, struct bf_evidence *e)
 {
 	(void)l;
-	return set_status(e, e->fact[BF_FACT_NVME]);
+	return set_status(e, e->fact[BF_FACT_STATUS]);
 }
 
 /* nvme-cli before 2.0: "NVME Admin command error:ABORT_REQ(7)", "NVME IO command error:INVALID_FIELD(4002)". */
@@ -87,7 +87,7 @@ static bool take_old_nvme_cli(const struct bf_line *l, struct bf_evidence *e)
 	return set_status(e, status);
 }
 
-#define NVME BF_EVIDENCE_NVME
+#define NVME BF_EVIDENCE_DRIVE
 
 static const struct bf_evidence_form forms[] = {
 	/* spdk/spdk lib/nvme/nvme_ctrlr.c, nvme_qpair.c */
@@ -140,7 +140,7 @@ static const struct bf_evidence_form forms[] = {
 	  "nvme_complete_rq:",
 	  NVME,
 	  BF_EVIDENCE_COMPLETION,
-	  { { "status=", BF_FACT_NVME, 0 }, { "qid=", BF_FACT_QID, 10 }, { "cmdid=", BF_FACT_CID, 10 } },
+	  { { "status=", BF_FACT_STATUS, 0 }, { "qid=", BF_FACT_QID, 10 }, { "cmdid=", BF_FACT_CID, 10 } },
 	  take_status },
 	/* spdk/spdk lib/nvme/nvme_qpair.c */
 	{ "SPDK's print of a completion",
@@ -169,7 +169,7 @@ static const struct bf_evidence_form forms[] = {
 	  "Abort status: ",
 	  NVME,
 	  BF_EVIDENCE_COMPLETION,
-	  { { "Abort status: ", BF_FACT_NVME, 0 } },
+	  { { "Abort status: ", BF_FACT_STATUS, 0 } },
 	  take_status },
 	/* linux-nvme/nvme-cli */
 	{ "nvme-cli's status", "command error:", NVME, BF_EVIDENCE_COMPLETION, { { 0 } }, take_old_nvme_cli },

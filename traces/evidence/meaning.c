@@ -25,7 +25,7 @@ int64_t bf_evidence_syndrome(const struct bf_evidence *e)
 
 bool bf_evidence_follows(const struct bf_evidence *e)
 {
-	return e->device == BF_EVIDENCE_MLX5 && e->kind == BF_EVIDENCE_COMPLETION && bf_evidence_syndrome(e) == 0x05;
+	return e->device == BF_EVIDENCE_NIC && e->kind == BF_EVIDENCE_COMPLETION && bf_evidence_syndrome(e) == 0x05;
 }
 
 bool bf_evidence_harmless(const struct bf_evidence *e)
@@ -51,6 +51,19 @@ static const struct bf_meaning_table path = { rows, BF_ARRAY_LEN(rows) };
 
 static const struct bf_meaning_table *const tables[] = { &bf_meanings_nic, &bf_meanings_drive, &bf_meanings_copier,
 							 &path, &bf_meanings_packets };
+
+static const struct bf_evidence_about about_path = { .name = "pcie" };
+
+static const struct bf_evidence_about *const abouts[BF_EVIDENCE_DEVICES] = {
+	[BF_EVIDENCE_NIC] = &bf_about_nic,       [BF_EVIDENCE_DRIVE] = &bf_about_drive,
+	[BF_EVIDENCE_COPIER] = &bf_about_copier, [BF_EVIDENCE_GPU] = &bf_about_gpu,
+	[BF_EVIDENCE_PCIE] = &about_path,        [BF_EVIDENCE_ROCE] = &bf_about_packets,
+};
+
+const struct bf_evidence_about *bf_evidence_about(enum bf_evidence_device device)
+{
+	return abouts[device];
+}
 
 /* Row `i` of all tables; NULL past the last. */
 static const struct bf_meaning_row *row_at(size_t i)
@@ -99,8 +112,8 @@ const struct bf_meaning *bf_evidence_meaning(const struct bf_evidence *e)
 		    e->kind == BF_EVIDENCE_EVENT    ? e->fact[BF_FACT_EVENT]
 		    : e->kind == BF_EVIDENCE_PACKET ? packet_code(e)
 		    : e->fact[BF_FACT_DUE] >= 0     ? OUT_OF_PLACE
-		    : e->device == BF_EVIDENCE_MLX5 ? bf_evidence_syndrome(e)
-						    : e->fact[BF_FACT_NVME],
+		    : e->device == BF_EVIDENCE_NIC  ? bf_evidence_syndrome(e)
+						    : e->fact[BF_FACT_STATUS],
 		    e->fact[BF_FACT_VENDOR]);
 }
 
@@ -119,10 +132,11 @@ static bool same_name(const char *word, const char *also)
 	return false;
 }
 
-/* "13/88", "0x13/0x88" and "13" are of mlx5; "00/13" and "0x2013" of NVMe, since its types and flags stand in front. */
+/* "13/88", "0x13/0x88" and "13" are of NICs; "00/13" and "0x2013" of drives, since its types and flags stand in front.
+ */
 static const struct bf_meaning *by_code(const char *word)
 {
-	struct bf_evidence e = { .device = BF_EVIDENCE_MLX5, .kind = BF_EVIDENCE_COMPLETION };
+	struct bf_evidence e = { .device = BF_EVIDENCE_NIC, .kind = BF_EVIDENCE_COMPLETION };
 	char *end;
 	const struct bf_meaning_row *r;
 	unsigned long first = strtoul(word, &end, 16), second;
@@ -130,7 +144,7 @@ static const struct bf_meaning *by_code(const char *word)
 	if (end == word || (*end && *end != '/'))
 		return NULL;
 	if (!*end) {
-		e.device = first > 0xff ? BF_EVIDENCE_NVME : BF_EVIDENCE_MLX5;
+		e.device = first > 0xff ? BF_EVIDENCE_DRIVE : BF_EVIDENCE_NIC;
 		return find(&e, (int64_t)(first > 0xff ? first & 0x7ff : first), -1);
 	}
 	word = end + 1;
@@ -138,11 +152,11 @@ static const struct bf_meaning *by_code(const char *word)
 	if (end == word || *end)
 		return NULL;
 	for (size_t i = 0; (r = row_at(i)) != NULL; i++)
-		if (r->device == BF_EVIDENCE_MLX5 && r->kind < 0 && r->code == (int32_t)first && first)
+		if (r->device == BF_EVIDENCE_NIC && r->kind < 0 && r->code == (int32_t)first && first)
 			return find(&e, (int64_t)first, (int64_t)second);
 	if (first > 7 || second > 0xff) /* a type has three bits, a code eight */
 		return NULL;
-	e.device = BF_EVIDENCE_NVME;
+	e.device = BF_EVIDENCE_DRIVE;
 	return find(&e, (int64_t)(first << 8 | second), -1);
 }
 

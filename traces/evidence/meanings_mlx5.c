@@ -2,11 +2,14 @@
  * Errors of ConnectX. Codes are known from public reports only (docs/hardware/mlx5.md); a row without a vendor code is
  * for those of its syndrome that nobody has explained.
  */
+#include <stdio.h>
+
+#include "models/mlx5/wqe.h"
 #include "sim/member.h"
 #include "traces/evidence/evidence_internal.h"
 
 static const struct bf_meaning_row rows[] = {
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_ENTRY,
 	  OUT_OF_PLACE,
 	  -1,
@@ -21,7 +24,7 @@ static const struct bf_meaning_row rows[] = {
 		"The index is off by a little: it is counted in entries, not in blocks of 64 bytes." },
 	      { "MLX5-SLOT-SHARED", "Two threads laid an entry in one place." } },
 	    "The producer index in the doorbell record, and the driver's own, beside this dump." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x01,
 	  -1,
@@ -34,7 +37,7 @@ static const struct bf_meaning_row rows[] = {
 	      { NO_RULE, "A receiver: the receive entry is shorter than the message. Compare its length with the "
 			 "peer's send." } },
 	    "Sum the data segments of the entry at wqe_counter; compare with the peer's receive buffers." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x02,
 	  0x61,
@@ -47,7 +50,7 @@ static const struct bf_meaning_row rows[] = {
 	      { "MLX5-ENTRY-ORDER", "No fence stands between the entry and the index that announces it." },
 	      { "MLX5-ENTRY-SHAPE", "DS of the control segment does not match what follows." } },
 	    "Dump the entry at wqe_counter from the ring: belfry decode mlx5-wqe." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x02,
 	  -1,
@@ -58,7 +61,7 @@ static const struct bf_meaning_row rows[] = {
 	      { "MLX5-ENTRY-EARLY", "The ring holds a good entry now: it was read before all of it was written." },
 	      { "MLX5-RING-OVERRUN", "The entry in the ring belongs to a later lap." } },
 	    "Dump the entry at wqe_counter from the ring: belfry decode mlx5-wqe." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x04,
 	  0x51,
@@ -69,7 +72,7 @@ static const struct bf_meaning_row rows[] = {
 			 "or DMA-BUF)." },
 	      { "MLX5-LOCAL-PROTECTION", "The memory was unmapped or freed while its key was alive." } },
 	    "dmesg for IOMMU faults and AER; lspci -vvv for ACSCtl; nvidia-smi topo -m; try host memory." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x04,
 	  0x52,
@@ -80,7 +83,7 @@ static const struct bf_meaning_row rows[] = {
 	      { "MLX5-KEY-ACCESS", "The key exists and lacks the access, or belongs to another protection domain." },
 	      { "MLX5-ENTRY-EARLY", "The segment in the ring is right now: the device read it too early." } },
 	    "The lkey of the entry at wqe_counter beside the list of registered keys." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x04,
 	  0x53,
@@ -90,7 +93,7 @@ static const struct bf_meaning_row rows[] = {
 	    { { "MLX5-KEY-BOUNDS", "Address and length leave the region." },
 	      { "MLX5-KEY-ACCESS", "The region may not be written (READ, atomic or receive into it)." } },
 	    "Address and length of each segment of the entry beside the region's begin and length." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x04,
 	  -1,
@@ -102,7 +105,7 @@ static const struct bf_meaning_row rows[] = {
 	      { "MLX5-KEY-BOUNDS", "The access leaves the region." },
 	      { "MLX5-KEY-ACCESS", "The key does not allow it, or is of another protection domain." } },
 	    "The data segments of the entry at wqe_counter beside the registered regions; dmesg for IOMMU faults." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x05,
 	  -1,
@@ -114,7 +117,7 @@ static const struct bf_meaning_row rows[] = {
 	      { NO_RULE, "None at all: the queue pair was closed or moved to error while entries were posted (a peer "
 			 "that left)." } },
 	    "The first error of this queue pair; with a collapsed completion queue it may be overwritten." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x06,
 	  -1,
@@ -123,7 +126,7 @@ static const struct bf_meaning_row rows[] = {
 	    "A memory window could not be bound, or a UMR entry was refused.",
 	    { { "MLX5-KEY-ACCESS", "The key under it does not allow binding or that access." } },
 	    "The UMR entry at wqe_counter, and the region that it refers to." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x10,
 	  -1,
@@ -132,7 +135,7 @@ static const struct bf_meaning_row rows[] = {
 	    "An answer came that does not fit the request.",
 	    { { "MLX5-WRONG-PEER", "The two ends are not connected to each other." } },
 	    PEER } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x11,
 	  -1,
@@ -141,7 +144,7 @@ static const struct bf_meaning_row rows[] = {
 	    "The responder could not access its own memory for a request that it had accepted.",
 	    { { "MLX5-KEY-ACCESS", "The receive buffer's key does not allow writing." } },
 	    "The receive entry that was consumed." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x12,
 	  -1,
@@ -155,7 +158,7 @@ static const struct bf_meaning_row rows[] = {
 	      { "MLX5-READ-DEPTH", "More READs and atomics in flight than the peer's max_dest_rd_atomic." },
 	      { NO_RULE, "An atomic whose address is not aligned, or of a size that the peer does not take." } },
 	    "The peer's queue pair: access flags, path MTU, max_dest_rd_atomic, receive buffers." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x13,
 	  -1,
@@ -169,7 +172,7 @@ static const struct bf_meaning_row rows[] = {
 	      { "MLX5-ASTRAY", "The key is right for another peer: the entry is on the wrong queue pair." },
 	      { "MLX5-ENTRY-EARLY", "The entry in the ring is right now: it was read too early." } },
 	    "raddr and rkey of the entry at wqe_counter beside the peer's regions, at that time." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x14,
 	  -1,
@@ -181,7 +184,7 @@ static const struct bf_meaning_row rows[] = {
 	      { NO_RULE, "The peer's receive queue or completion queue is broken or has overrun." },
 	      { "MLX5-CQ-OVERRUN", "The peer's completion queue overran." } },
 	    PEER } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x15,
 	  -1,
@@ -197,7 +200,7 @@ static const struct bf_meaning_row rows[] = {
 			 "a link down." } },
 	    "First the peer: did it fail before? Then counters out_of_sequence, local_ack_timeout_err, "
 	    "rx_icrc_encapsulated; show_gids; the switch's drops." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x16,
 	  -1,
@@ -207,12 +210,12 @@ static const struct bf_meaning_row rows[] = {
 	    { { "MLX5-RNR-EXCEEDED", "The peer posts receives too slowly or not at all." },
 	      { "MLX5-RNR-FINITE", "rnr_retry is below 7 (7: for ever)." } },
 	    "The peer's receive queue: what is posted, and who posts." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  0x22,
 	  -1,
 	  { "22", "REM_ABORT_ERR", "The peer aborted the operation.", { { NO_RULE, PEER } }, PEER } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  -1,
 	  -1,
 	  -1,
@@ -223,7 +226,7 @@ static const struct bf_meaning_row rows[] = {
 	      { NO_RULE, "Print the completion itself: syndrome, vendor syndrome, wqe_counter and QP are in its last "
 			 "16 bytes." } },
 	    "The 64 bytes of the completion queue's entry, and the peer's log." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_EVENT,
 	  0,
 	  -1,
@@ -233,7 +236,7 @@ static const struct bf_meaning_row rows[] = {
 	    { { "MLX5-CQ-OVERRUN", "More completions came than it has room for." },
 	      { "MLX5-CQ-TOO-SMALL", "It has fewer entries than its queue pairs may have in flight." } },
 	    "Entries of the completion queue beside the sum of what its queues may have in flight." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_EVENT,
 	  1,
 	  -1,
@@ -243,7 +246,7 @@ static const struct bf_meaning_row rows[] = {
 	    { { "MLX5-CQ-OVERRUN", "Its completion queue had failed before." },
 	      { "MLX5-LOCAL-PROTECTION", "The ring or its doorbell record cannot be read: freed, or unmapped." } },
 	    "The completion queue's state, and dmesg for IOMMU faults at that time." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_EVENT,
 	  2,
 	  -1,
@@ -254,7 +257,7 @@ static const struct bf_meaning_row rows[] = {
 	    { { "MLX5-REMOTE-INVALID", "What the peer asks for does not fit this end: path MTU, access flags, READs in "
 				       "flight, length of the receive." } },
 	    "Both ends' path MTU, qp_access_flags, max_rd_atomic and max_dest_rd_atomic; the receive's length." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_EVENT,
 	  3,
 	  -1,
@@ -266,7 +269,7 @@ static const struct bf_meaning_row rows[] = {
 	      { "MLX5-KEY-BOUNDS", "The peer's address and length leave the region." },
 	      { "MLX5-KEY-ACCESS", "The region was registered without that right." } },
 	    "The peer's first error of the same time, its raddr and rkey; the regions registered here." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_EVENT,
 	  8,
 	  -1,
@@ -275,7 +278,7 @@ static const struct bf_meaning_row rows[] = {
 	    "The device itself failed: all that is open on it is lost.",
 	    { { NO_RULE, "Its firmware stopped, or it left the bus." } },
 	    "dmesg: health of mlx5_core, AER, the link; the firmware's version." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_EVENT,
 	  10,
 	  -1,
@@ -284,7 +287,7 @@ static const struct bf_meaning_row rows[] = {
 	    "A port went down: what is in flight on it runs out of retries unless it comes back in time.",
 	    { { "MLX5-RETRY-EXCEEDED", "Retries run out while the port is down." } },
 	    "ethtool or ibstat of both ends of the cable; counters link_downed, symbol errors." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_EVENT,
 	  -1,
 	  -1,
@@ -293,7 +296,7 @@ static const struct bf_meaning_row rows[] = {
 	    "The device says that something happened to a queue or a port, not to which entry.",
 	    { { NO_RULE, "The first error completion of the same time says more." } },
 	    PEER } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_DOWN,
 	  -1,
 	  -1,
@@ -306,7 +309,7 @@ static const struct bf_meaning_row rows[] = {
 	      { NO_RULE, "A probe that fails: the driver is older than the firmware, or a virtual function whose "
 			 "physical one is not ready." } },
 	    "fw_ver and synd of the dump beside the release notes; lspci -vv for the link; mstdump for support." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_CALL,
 	  -1,
 	  -1,
@@ -321,7 +324,7 @@ static const struct bf_meaning_row rows[] = {
 	      { NO_RULE, "ibv_reg_mr: RLIMIT_MEMLOCK, or GPU memory without a peer memory module or DMA-BUF." },
 	      { NO_RULE, "ibv_create_ah: the GID index, the traffic class or rate is not of this link layer." } },
 	    "errno, and dmesg: the kernel says which command and which syndrome." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_COMMAND,
 	  -1,
 	  -1,
@@ -334,7 +337,7 @@ static const struct bf_meaning_row rows[] = {
 	      { NO_RULE, "no resources (0xf), limits (0x8): a count of the device is used up, or memory." } },
 	    "The firmware's syndrome is the vendor's own; the same command here, belfry serve mlx5 or exec, says which "
 	    "field." } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_TIMEOUT,
 	  -1,
 	  -1,
@@ -347,7 +350,7 @@ static const struct bf_meaning_row rows[] = {
 	      { "MLX5-RETRY-EXCEEDED", "The path to that rank is dead." },
 	      { NO_RULE, "That rank never launched the kernel, or failed first." } },
 	    "The rank that is waited for: is it alive, does its kernel run, what does its queue pair say?" } },
-	{ BF_EVIDENCE_MLX5,
+	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_RANKS,
 	  -1,
 	  -1,
@@ -364,3 +367,26 @@ static const struct bf_meaning_row rows[] = {
 };
 
 const struct bf_meaning_table bf_meanings_nic = { rows, BF_ARRAY_LEN(rows) };
+
+/* ---- about it ---- */
+
+static bool status(const struct bf_evidence *e, char *text, size_t cap)
+{
+	const int64_t syndrome = bf_evidence_syndrome(e), vendor = e->fact[BF_FACT_VENDOR];
+	size_t n;
+
+	if (e->kind != BF_EVIDENCE_COMPLETION || syndrome < 0)
+		return false;
+	n = (size_t)snprintf(text, cap, "%02x", (unsigned)syndrome);
+	if (vendor >= 0)
+		n += (size_t)snprintf(text + n, cap - n, "/%02x", (unsigned)vendor);
+	snprintf(text + n, cap - n, ", %s", bf_mlx5_syndrome_text((uint8_t)syndrome));
+	return true;
+}
+
+static bool is_of(const struct bf_evidence *e, const struct bf_evidence *entry)
+{
+	return e->fact[BF_FACT_COUNTER] >= 0 && entry->fact[BF_FACT_COUNTER] == e->fact[BF_FACT_COUNTER];
+}
+
+const struct bf_evidence_about bf_about_nic = { "mlx5", status, is_of, bf_mlx5_opcode_name };

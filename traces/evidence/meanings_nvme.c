@@ -1,9 +1,12 @@
 /* Statuses of NVMe, and what Linux says when there is none. */
+#include <stdio.h>
+
+#include "models/nvme/text.h"
 #include "sim/member.h"
 #include "traces/evidence/evidence_internal.h"
 
 static const struct bf_meaning_row rows[] = {
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  BF_EVIDENCE_TIMEOUT,
 	  -1,
 	  -1,
@@ -18,7 +21,7 @@ static const struct bf_meaning_row rows[] = {
 	      { "NVME-NO-ANSWER", "The controller fetched it and never answers." } },
 	    "nvme error-log, CSTS (nvme show-regs); /proc/interrupts of the queue's vector; power states (APST, "
 	    "ASPM)." } },
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  BF_EVIDENCE_STRAY,
 	  -1,
 	  -1,
@@ -32,7 +35,7 @@ static const struct bf_meaning_row rows[] = {
 	      { "NVME-CQE-MISREAD",
 		"The entry was read before all of it was there (or a speculative read passed the phase)." } },
 	    "The completion queue's memory around the head; whether the platform's DMA is coherent." } },
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  BF_EVIDENCE_DOWN,
 	  -1,
 	  -1,
@@ -44,7 +47,7 @@ static const struct bf_meaning_row rows[] = {
 	      { "NVME-ENABLE-REFUSED", "CSTS.RDY does not come after CC.EN: the configuration is refused." },
 	      { "NVME-RESET-EARLY", "It was enabled again before it had stopped." } },
 	    "dmesg for AER and link messages; lspci -vv; CC and CSTS." } },
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  -1,
 	  0x002,
 	  -1,
@@ -57,7 +60,7 @@ static const struct bf_meaning_row rows[] = {
 	      { "NVME-CNS", "Identify of a structure that is not there." },
 	      { "NVME-SGL", "The data pointer is read as an SGL." } },
 	    "The command's dwords: belfry decode nvme-sqe." } },
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  -1,
 	  0x003,
 	  -1,
@@ -66,7 +69,7 @@ static const struct bf_meaning_row rows[] = {
 	    "The identifier is in use.",
 	    { { "NVME-CID-IN-USE", "Two commands in flight have it." } },
 	    "How identifiers are given out and taken back." } },
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  -1,
 	  0x004,
 	  -1,
@@ -75,7 +78,7 @@ static const struct bf_meaning_row rows[] = {
 	    "The controller could not move the data.",
 	    { { "NVME-UNMAPPED", "A PRP names memory that the controller cannot reach." } },
 	    "dmesg for IOMMU faults at that address." } },
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  -1,
 	  0x00b,
 	  -1,
@@ -84,7 +87,7 @@ static const struct bf_meaning_row rows[] = {
 	    "There is no such namespace.",
 	    { { "NVME-NSID", "NSID of the command." } },
 	    "nvme list-ns -a." } },
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  -1,
 	  0x00c,
 	  -1,
@@ -94,7 +97,7 @@ static const struct bf_meaning_row rows[] = {
 	    { { "NVME-SEQUENCE", "What came before it." },
 	      { "NVME-FUSED-HALF", "Half of a fused pair stands alone." } },
 	    "The commands before it in the queue." } },
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  -1,
 	  0x013,
 	  -1,
@@ -104,7 +107,7 @@ static const struct bf_meaning_row rows[] = {
 	    { { "NVME-PRP-ALIGN", "An entry behind the first is no page's begin." },
 	      { "NVME-PRP-OFFSET", "PRP2 is the list's page, not where the list begins in it." } },
 	    "PRP1, PRP2 and the list; CC.MPS, the page size that was agreed." } },
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  -1,
 	  0x080,
 	  -1,
@@ -113,7 +116,7 @@ static const struct bf_meaning_row rows[] = {
 	    "The command goes beyond the end of the namespace.",
 	    { { "NVME-LBA-RANGE", "SLBA and NLB of the command." }, { "NVME-NLB", "NLB counts from 0." } },
 	    "nvme id-ns: NSZE, and the LBA format." } },
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  -1,
 	  0x100,
 	  -1,
@@ -122,7 +125,7 @@ static const struct bf_meaning_row rows[] = {
 	    "The submission queue names a completion queue that does not exist.",
 	    { { "NVME-QUEUE-ORDER", "It is created later, or was deleted." } },
 	    "The order of Create I/O commands." } },
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  -1,
 	  0x101,
 	  -1,
@@ -131,7 +134,7 @@ static const struct bf_meaning_row rows[] = {
 	    "The queue's number is invalid or in use.",
 	    { { "NVME-QUEUE-ID", "0, above the limit, or used." } },
 	    "Feature 7: how many queues were granted." } },
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  -1,
 	  0x102,
 	  -1,
@@ -140,7 +143,7 @@ static const struct bf_meaning_row rows[] = {
 	    "The queue's size is invalid.",
 	    { { "NVME-QUEUE-SIZE", "0, or above CAP.MQES; sizes count from 0." } },
 	    "CAP.MQES." } },
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  -1,
 	  0x108,
 	  -1,
@@ -149,7 +152,7 @@ static const struct bf_meaning_row rows[] = {
 	    "The interrupt vector does not exist.",
 	    { { "NVME-VECTOR", "IV of Create I/O Completion Queue." } },
 	    "lspci -vv: MSI-X count." } },
-	{ BF_EVIDENCE_NVME,
+	{ BF_EVIDENCE_DRIVE,
 	  -1,
 	  -1,
 	  -1,
@@ -163,3 +166,23 @@ static const struct bf_meaning_row rows[] = {
 };
 
 const struct bf_meaning_table bf_meanings_drive = { rows, BF_ARRAY_LEN(rows) };
+
+/* ---- about it ---- */
+
+static bool status(const struct bf_evidence *e, char *text, size_t cap)
+{
+	const int64_t code = e->fact[BF_FACT_STATUS];
+
+	if (code < 0)
+		return false;
+	snprintf(text, cap, "%02x/%02x, %s", (unsigned)(code >> 8), (unsigned)(code & 0xff),
+		 bf_nvme_status_text((uint32_t)code));
+	return true;
+}
+
+static bool is_of(const struct bf_evidence *e, const struct bf_evidence *entry)
+{
+	return entry->fact[BF_FACT_CID] == e->fact[BF_FACT_CID] && entry->fact[BF_FACT_QID] == e->fact[BF_FACT_QID];
+}
+
+const struct bf_evidence_about bf_about_drive = { "nvme", status, is_of, NULL };

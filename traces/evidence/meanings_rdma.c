@@ -122,3 +122,5 @@ static const struct bf_meaning_row rows[] = {
 };
 
 const struct bf_meaning_table bf_meanings_packets = { rows, BF_ARRAY_LEN(rows) };
+
+const struct bf_evidence_about bf_about_packets = { .name = "roce" };

@@ -3,7 +3,7 @@
 #include "traces/evidence/evidence_internal.h"
 
 static const struct bf_meaning_row rows[] = {
-	{ BF_EVIDENCE_SDMA,
+	{ BF_EVIDENCE_COPIER,
 	  BF_EVIDENCE_FAULT,
 	  -1,
 	  -1,
@@ -13,7 +13,7 @@ static const struct bf_meaning_row rows[] = {
 	    { { "SDMA-PRIVILEGED", "The packet writes a register or has the privileged bit." },
 	      { "SDMA-OPCODE", "The engine read something else as a packet: a wrong length in front of it." } },
 	    "The packets around the read pointer: belfry decode sdma." } },
-	{ BF_EVIDENCE_SDMA,
+	{ BF_EVIDENCE_COPIER,
 	  BF_EVIDENCE_TIMEOUT,
 	  -1,
 	  -1,
@@ -54,3 +54,5 @@ static const struct bf_meaning_row rows[] = {
 };
 
 const struct bf_meaning_table bf_meanings_copier = { rows, BF_ARRAY_LEN(rows) };
+
+const struct bf_evidence_about bf_about_copier = { .name = "sdma" }, bf_about_gpu = { .name = "gpu" };

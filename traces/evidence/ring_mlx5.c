@@ -35,8 +35,7 @@ int bf_words_sends(const struct bf_ring_words *w, struct bf_evidence_list *list)
 	    (at + BF_RING_SLOT <= len && entries < 2)) /* one that fits may be chance, but for a dump of one */
 		return -1;
 	for (at = 0; entries; at += BF_RING_SLOT * (size_t)entry.wqebbs, entries--) {
-		struct bf_evidence *e =
-		    bf_words_add(list, w, at, "send entry in a ring's bare words", BF_EVIDENCE_MLX5);
+		struct bf_evidence *e = bf_words_add(list, w, at, "send entry in a ring's bare words", BF_EVIDENCE_NIC);
 
 		if (!e)
 			return -ENOMEM;
@@ -67,7 +66,7 @@ int bf_words_completions(const struct bf_ring_words *w, struct bf_evidence_list 
 			return -1;
 	}
 	for (size_t at = 0; at + BF_RING_SLOT <= len; at += BF_RING_SLOT) {
-		struct bf_evidence *e = bf_words_add(list, w, at, "dump of a completion", BF_EVIDENCE_MLX5);
+		struct bf_evidence *e = bf_words_add(list, w, at, "dump of a completion", BF_EVIDENCE_NIC);
 
 		if (!e)
 			return -ENOMEM;

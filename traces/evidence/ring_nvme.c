@@ -25,7 +25,7 @@ int bf_words_commands(const struct bf_ring_words *w, struct bf_evidence_list *li
 	if (len < BF_RING_SLOT)
 		return -1;
 	for (size_t at = 0; at + BF_RING_SLOT <= len; at += BF_RING_SLOT) {
-		struct bf_evidence *e = bf_words_add(list, w, at, "command in a queue's bare words", BF_EVIDENCE_NVME);
+		struct bf_evidence *e = bf_words_add(list, w, at, "command in a queue's bare words", BF_EVIDENCE_DRIVE);
 
 		if (!e)
 			return -ENOMEM;
