@@ -1,8 +1,9 @@
 /*
  * For those who write rules.
  *
- * A rule is one file, traces/rules/<family>_<name>.c, that defines one `const struct bf_rule bf_rule_<family>_<name>`,
- * and one line in the list of its family (traces/rules/<family>.c). It says what it is about (rules.h), which records
+ * A rule is one file, traces/rules/<family>/<name>.c, or a row of one, that defines one
+ * `const struct bf_rule bf_rule_<family>_<name>`, and one line in the list of its family
+ * (traces/rules/<family>/<family>.c). It says what it is about (rules.h), which records
  * it looks at, and has a function that is called for each of them, in the stream's order, after the family's facts have
  * taken the record in. State is zeroed memory of the run or of a queue; nothing is freed, so it holds no pointers that
  * own anything.
@@ -122,6 +123,9 @@ struct bf_rule {
 	uint8_t whens;
 	const uint16_t *needs; /* BF_SEES(): those without which it cannot judge; NULL: none in particular */
 	uint32_t state_bytes, queue_bytes;
+	/* Rules that differ in a value and a sentence are rows of one file with one `on`, which asks for these. */
+	uint64_t is;
+	const char *says; /* bf_label_make() */
 	void (*on)(struct bf_rule_run *r, const struct bf_seen *e);
 	/* May be NULL. No more records come; `complete` as in bf_rules_finish(). For each queue, then for the run. */
 	void (*end_queue)(struct bf_rule_run *r, struct bf_rule_queue *q, bool complete);
