@@ -3,50 +3,36 @@
 
 #include <stdlib.h>
 
+#include "sim/grow.h"
+#include "traces/container/number_map_internal.h"
+
 #define ANY_PE UINT32_MAX
 
-/* Open addressing, never more than half full. The entry of a warp with pe ANY_PE is its last put, whatever the PE. */
+/* A warp's puts by PE. The one with pe ANY_PE is its last put, whatever the PE. */
 struct run {
-	struct bf_shmem_put *table;
-	uint32_t cap, n;
+	struct bf_number_map at; /* of a warp and a PE: the place of its put, plus one */
+	struct bf_shmem_put *puts;
+	uint32_t n, cap;
 };
 
-static struct bf_shmem_put *slot(const struct run *run, uint32_t actor, uint32_t pe)
+static struct bf_shmem_put *find(const struct run *run, uint32_t actor, uint32_t pe)
 {
-	const uint64_t h = ((uint64_t)actor << 32 ^ pe) * 0x9e3779b97f4a7c15ull;
+	const uint64_t at = bf_number_get(&run->at, (const uint64_t[]){ actor, pe, 0 });
 
-	for (uint32_t i = (uint32_t)(h >> 33) & (run->cap - 1);; i = (i + 1) & (run->cap - 1)) {
-		struct bf_shmem_put *p = &run->table[i];
-
-		if (!p->used || (p->actor == actor && p->pe == pe))
-			return p;
-	}
+	return at ? &run->puts[at - 1] : NULL;
 }
 
-static bool grow(struct run *run)
-{
-	struct run grown = { .cap = run->cap ? run->cap * 2 : 256, .n = run->n };
-
-	grown.table = calloc(grown.cap, sizeof(*grown.table));
-	if (!grown.table)
-		return false;
-	for (uint32_t i = 0; i < run->cap; i++)
-		if (run->table[i].used)
-			*slot(&grown, run->table[i].actor, run->table[i].pe) = run->table[i];
-	free(run->table);
-	*run = grown;
-	return true;
-}
-
+/* Pointers to others are not valid behind it. */
 static struct bf_shmem_put *make(struct run *run, uint32_t actor, uint32_t pe)
 {
-	struct bf_shmem_put *p;
+	struct bf_shmem_put *p = find(run, actor, pe);
 
-	if (run->n * 2 >= run->cap && !grow(run))
+	if (p)
+		return p;
+	if (BF_GROW(run->puts, run->cap, run->n + 1) ||
+	    bf_number_put(&run->at, (const uint64_t[]){ actor, pe, 0 }, run->n + 1))
 		return NULL;
-	p = slot(run, actor, pe);
-	run->n += !p->used;
-	p->used = true;
+	p = &run->puts[run->n++];
 	p->actor = actor;
 	p->pe = pe;
 	return p;
@@ -55,26 +41,20 @@ static struct bf_shmem_put *make(struct run *run, uint32_t actor, uint32_t pe)
 const struct bf_shmem_put *bf_shmem_open_put(struct bf_rules *r, const struct bf_seen *e, bool any_pe)
 {
 	const struct run *run = bf_rule_run_facts(r, &bf_rules_shmem);
-	const struct bf_shmem_put *last, *p;
+	const struct bf_shmem_put *last = find(run, e->actor, ANY_PE), *p;
 
-	if (!run->cap)
-		return NULL;
-	last = slot(run, e->actor, ANY_PE);
-	if (!last->used || (any_pe && !last->opens))
+	if (!last || (any_pe && !last->opens))
 		return NULL;
 	if (any_pe)
 		return last;
-	p = slot(run, e->actor, (uint32_t)e->shmem_call.pe);
+	p = find(run, e->actor, (uint32_t)e->shmem_call.pe);
 	/* The facts are ahead of the rules: the signal in question has closed it already. */
-	return p->used && p->epoch == last->epoch && (p->open || p->signal_record == e->number) ? p : NULL;
+	return p && p->epoch == last->epoch && (p->open || p->signal_record == e->number) ? p : NULL;
 }
 
 const struct bf_shmem_put *bf_shmem_warp(struct bf_rules *r, const struct bf_seen *e)
 {
-	const struct run *run = bf_rule_run_facts(r, &bf_rules_shmem);
-	const struct bf_shmem_put *p = run->cap ? slot(run, e->actor, ANY_PE) : NULL;
-
-	return p && p->used ? p : NULL;
+	return find(bf_rule_run_facts(r, &bf_rules_shmem), e->actor, ANY_PE);
 }
 
 static void note_put(struct run *run, const struct bf_seen *e)
@@ -82,7 +62,6 @@ static void note_put(struct run *run, const struct bf_seen *e)
 	struct bf_shmem_put *last = make(run, e->actor, ANY_PE), *p;
 	struct bf_shmem_put put = { .actor = e->actor,
 				    .qpn = (uint32_t)e->shmem_call.qpn,
-				    .used = true,
 				    .open = true,
 				    .at_ps = e->time_ps,
 				    .record = e->number };
@@ -100,15 +79,15 @@ static void note_put(struct run *run, const struct bf_seen *e)
 	put.opens += !p->open || p->epoch != put.epoch;
 	*p = put;
 	put.pe = ANY_PE;
-	*slot(run, e->actor, ANY_PE) = put; /* the table may have moved */
+	*find(run, e->actor, ANY_PE) = put; /* the list may have moved */
 }
 
 static void close_put(struct run *run, const struct bf_seen *e)
 {
 	struct bf_shmem_put *last = make(run, e->actor, ANY_PE), *p;
 
-	p = last ? slot(run, e->actor, (uint32_t)e->shmem_call.pe) : NULL;
-	if (!p || !p->used || !p->open || p->epoch != last->epoch)
+	p = last ? find(run, e->actor, (uint32_t)e->shmem_call.pe) : NULL;
+	if (!p || !p->open || p->epoch != last->epoch)
 		return;
 	p->open = false;
 	p->signal_record = e->number;
@@ -142,7 +121,10 @@ static void on(struct bf_rules *r, void *facts, const struct bf_seen *e)
 
 static void forget_run(void *facts)
 {
-	free(((struct run *)facts)->table);
+	struct run *run = facts;
+
+	bf_number_map_free(&run->at);
+	free(run->puts);
 }
 
 extern const struct bf_rule bf_rule_shmem_flag, bf_rule_shmem_signal, bf_rule_shmem_source, bf_rule_shmem_meet,

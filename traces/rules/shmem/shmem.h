@@ -9,7 +9,7 @@
 /* The last put of a warp to a PE since its last fence or quiet. A signal behind it closes it, too. */
 struct bf_shmem_put {
 	uint32_t actor, pe, qpn;
-	bool used, open;
+	bool open;
 	uint32_t epoch;         /* fences and quiets of the warp before it */
 	uint32_t opens;         /* of a warp: PEs that it has open puts to */
 	uint64_t signal_record; /* of the signal that closed it */
