@@ -39,7 +39,7 @@ sent_to_group() {
 
 rxe_additions >"$work/missing" || skip "$(cat "$work/missing")"
 need_images rxe
-guest cm --image rxe --time 400 --out "$work/cm" "${additions[@]}" --add "$here/guest/cm_steps.sh" -- sh /bin/cm_steps.sh
+guest cm --image rxe --out "$work/cm" "${additions[@]}" --add "$here/guest/cm_steps.sh" -- sh /bin/cm_steps.sh
 if command -v tshark >/dev/null; then
 	check cm tshark-finds-nothing-odd nothing_odd
 	check cm every-message-by-rxe each 10.0.0.1

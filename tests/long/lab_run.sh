@@ -10,7 +10,7 @@ set -u
 gives() {
 	local wanted=$1 code=0
 	shift
-	"$lab/run" "$@" >"$work/out" 2>"$work/err" || code=$?
+	"$lab/run" --smp 1 --time $limit "$@" >"$work/out" 2>"$work/err" || code=$?
 	[ $code -eq "$wanted" ] || {
 		echo "exit code $code instead of $wanted"
 		tail -n 2 "$work/err"

@@ -17,7 +17,7 @@ firmware_saw_disk() {
 
 every_step() {
 	start_server
-	guest serve --time 180 --reboot --vfio-user "$socket" --add "$steps" -- sh /bin/nvme_steps.sh all
+	guest serve --reboot --vfio-user "$socket" --add "$steps" -- sh /bin/nvme_steps.sh all
 	check serve firmware-driver firmware_saw_disk serve
 	check serve server-is-alive kill -0 "$server"
 	check serve server-ends-clean stop_server
@@ -58,7 +58,7 @@ noticed() {
 # Killed without a chance to clean up: the guest is told by errors, and the media holds what was flushed.
 server_killed() {
 	start_server
-	"$lab/run" --vfio-user "$socket" --logs "$work/killed" --add "$steps" -- \
+	"$lab/run" --time $limit --vfio-user "$socket" --logs "$work/killed" --add "$steps" -- \
 		sh /bin/nvme_steps.sh wait-for-death >"$work/killed.out" 2>"$work/killed.err" &
 	local guest=$! begin
 	for _ in $(seq 600); do

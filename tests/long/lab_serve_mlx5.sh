@@ -23,7 +23,7 @@ wired() {
 # Everything that one guest can see, on a server that stays alive and ends well.
 every_step() {
 	start_device mlx5 "$work/a.sock" --net "$net" --stats
-	guest serve-mlx5 --image mlx5 --time 180 --vfio-user "$work/a.sock" --add "$steps" -- sh /bin/mlx5_steps.sh all
+	guest serve-mlx5 --image mlx5 --vfio-user "$work/a.sock" --add "$steps" -- sh /bin/mlx5_steps.sh all
 	check serve-mlx5 server-is-alive kill -0 "$server"
 	check serve-mlx5 server-ends-clean stop_server
 	check serve-mlx5 no-command-refused bash -c "! grep -q 'cmdq.refused' '$work/server.log'"
@@ -32,9 +32,9 @@ every_step() {
 # The same device behind an IOMMU, and with memory that only messages reach.
 variants() {
 	start_device mlx5 "$work/a.sock" --net "$net"
-	guest serve-mlx5-iommu --image mlx5 --time 120 --viommu --vfio-user "$work/a.sock" --add "$steps" -- \
+	guest serve-mlx5-iommu --image mlx5 --viommu --vfio-user "$work/a.sock" --add "$steps" -- \
 		sh /bin/mlx5_steps.sh short
-	guest serve-mlx5-by-messages --image mlx5 --time 120 --private-memory --vfio-user "$work/a.sock" --add "$steps" -- \
+	guest serve-mlx5-by-messages --image mlx5 --private-memory --vfio-user "$work/a.sock" --add "$steps" -- \
 		sh /bin/mlx5_steps.sh short
 	check serve-mlx5-iommu server-ends-clean stop_server
 }
@@ -49,7 +49,7 @@ host_ends() {
 		[ "$1" = rings ] || by=(--net "$net-$n" --udp "127.0.0.$((n + 3))")
 		[ "$name" != rc-lid ] || options='-g 0 -n 200 -c'
 		# shellcheck disable=SC2086 # options are words
-		"$BELFRY" exec "${by[@]}" -- timeout 100 $program -d mlx5_0 -p $((first + n)) $options \
+		"$BELFRY" exec "${by[@]}" -- timeout $limit $program -d mlx5_0 -p $((first + n)) $options \
 			>"$work/$name.host" 2>&1 &
 		hosts+=("$!:$name")
 		n=$((n + 1))
@@ -60,7 +60,7 @@ host_ends() {
 with_host() {
 	local part=$1 host
 	wired host 0
-	guest "$part" --image mlx5 --time 150 --vfio-user "$work/a.sock" "${wires[@]}" --add "$steps" -- \
+	guest "$part" --image mlx5 --vfio-user "$work/a.sock" "${wires[@]}" --add "$steps" -- \
 		sh /bin/mlx5_steps.sh client $first gid
 	for host in "${hosts[@]}"; do
 		check "$part" "host-${host#*:}" wait "${host%:*}"
@@ -86,10 +86,10 @@ two_guests() {
 	other=$server
 	start_device mlx5 "$work/a.sock" --net "$net"
 	wired here "$ends"
-	guest two-guests-server --image mlx5 --time 180 --smp 1 --memory 512 --vfio-user "$work/b.sock" "${wires[@]}" \
+	guest two-guests-server --image mlx5 --smp 1 --memory 512 --vfio-user "$work/b.sock" "${wires[@]}" \
 		--add "$steps" -- sh /bin/mlx5_steps.sh server $first &
 	wired there 0
-	guest two-guests-client --image mlx5 --time 180 --smp 1 --memory 512 --vfio-user "$work/a.sock" "${wires[@]}" \
+	guest two-guests-client --image mlx5 --smp 1 --memory 512 --vfio-user "$work/a.sock" "${wires[@]}" \
 		--add "$steps" -- sh /bin/mlx5_steps.sh client $first lid
 	wait $!
 	check two-guests server-ends-clean stop_server

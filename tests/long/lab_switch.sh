@@ -25,7 +25,7 @@ start_switch() {
 one() {
 	local part=$1 port=$work/$2 mac=02:00:00:00:00:0$3
 	shift 3
-	guest "$part" --image rxe --time 240 --smp 1 --memory 512 --add "$steps" --qemu -netdev \
+	guest "$part" --image rxe --smp 1 --memory 512 --add "$steps" --qemu -netdev \
 		--qemu "dgram,id=n0,local.type=unix,local.path=$port.vm,remote.type=unix,remote.path=$port" \
 		--qemu -device --qemu "virtio-net-pci,netdev=n0,mac=$mac,romfile=" -- sh /bin/switch_steps.sh "$@"
 }

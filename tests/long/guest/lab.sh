@@ -39,11 +39,14 @@ results_of() {
 	sed -E "s/^(ok|FAILED) /\1 $1: /" "$work/$1.out" | tee -a "$work/results"
 }
 
+# A guest that hangs ends then. On a machine with many other processes it may take ten times as long as it does alone.
+limit=600
+
 # guest PART RUN-ARGUMENTS...: the guest's checks under the part's name, and one more: that it came to its end.
 guest() {
 	local part=$1
 	shift
-	"$lab/run" --logs "$work/$part" "$@" >"$work/$part.out" 2>"$work/$part.err"
+	"$lab/run" --time $limit --logs "$work/$part" "$@" >"$work/$part.out" 2>"$work/$part.err"
 	echo $? >"$work/$part.code"
 	results_of "$part"
 	check "$part" guest-ends grep -qx '[01]' "$work/$part.code"

@@ -153,7 +153,7 @@ meet() {
 # Both ends run these in this order, one TCP port each.
 exchange() {
 	to= first=$2 how=meet
-	[ "$1" = server ] && how='timeout 100' || to=10.0.2.2
+	[ "$1" = server ] && how='timeout 400' || to=10.0.2.2
 	n=0
 	while read -r name program options; do
 		[ "$name:${3-lid}" != rc-lid:gid ] || options='-g 0 -n 200 -c'

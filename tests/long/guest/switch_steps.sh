@@ -38,7 +38,7 @@ all="$reliable
 end=$1 number=18515
 shift
 if [ "$end" = server ]; then
-	own=10.0.0.2 other='' how='timeout 150'
+	own=10.0.0.2 other='' how='timeout 400'
 else
 	own=10.0.0.1 other=10.0.0.2 how=meet
 fi
