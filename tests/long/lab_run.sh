@@ -37,7 +37,7 @@ check run files-too-large gives 125 --out "$work/back" -- dd if=/dev/zero of=/ou
 
 by_belfry() {
 	local code=0
-	BELFRY_LAB=$lab "$BELFRY" lab run --belfry -- belfry help >"$work/out" 2>"$work/err" || code=$?
+	BELFRY_LAB=$lab "$BELFRY" lab run --smp 1 --time $limit --belfry -- belfry help >"$work/out" 2>"$work/err" || code=$?
 	[ $code -eq 0 ] && grep -q '^  lab ' "$work/out"
 }
 check run belfry-in-a-guest-by-belfry by_belfry
