@@ -86,7 +86,7 @@ START_TEST(live_workloads)
 }
 END_TEST
 
-/* A kernel that waits for ever ends with the time limit, and the report says for what. */
+/* A kernel that waits forever ends with the time limit, and the report says for what. */
 START_TEST(live_limit)
 {
 	struct rig r = rig_default(BF_IBGDA_PUT);

@@ -144,7 +144,7 @@ START_TEST(limits)
 }
 END_TEST
 
-/* What the lanes of a world of 4096 PEs do here: count, and wait for ever if they are told to. */
+/* What the lanes of a world of 4096 PEs do here: count, and wait forever if they are told to. */
 struct count {
 	uint64_t ran;
 	uint64_t *never; /* NULL: do not wait */

@@ -365,7 +365,7 @@ START_TEST(what_is_repeated)
 }
 END_TEST
 
-/* Both queues fail: nobody waits for ever, and everybody learns it. */
+/* Both queues fail: nobody waits forever, and everybody learns it. */
 static void lose(struct bf_thread *t, void *arg)
 {
 	struct judged *j = arg;

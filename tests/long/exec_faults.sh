@@ -28,7 +28,7 @@ pick() {
 	echo "${list[RANDOM % $#]}"
 }
 
-# True when a program may wait for ever: what it waits for is lost for good.
+# True when a program may wait forever: what it waits for is lost for good.
 hangs() {
 	case "$1" in
 	*lost-* | *cq-overrun*) return 0 ;; # pingpong and perftest read no asynchronous events
@@ -76,7 +76,7 @@ judge() {
 	local code=$1
 	if [ "$code" -eq 124 ]; then
 		if hangs "$plan0 $plan1" "$program" || [ "$other_failed" = yes ]; then losses=$((losses + 1)); else
-			complain "$2 waits for ever"
+			complain "$2 waits forever"
 		fi
 	elif [ "$code" -ge 128 ] || [ "$code" -eq 77 ] || [ "$code" -eq 2 ]; then
 		complain "$2 ended with $code"

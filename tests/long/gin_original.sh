@@ -86,7 +86,7 @@ doubt 90 '^after_error: right by luck' after_error --arg mlx5:cq-dbrec --arg u32
 doubt 90 '^after_error: stuck' after_error --arg mlx5:cq-dbrec --arg u32:128
 doubt 90 '^too_many: good in' too_many --arg u32:64
 doubt 90 '^too_many: stuck' too_many --arg u32:65
-# A get of nothing: the first one waits for ever, a later one publishes a slot that was not built.
+# A get of nothing: the first one waits forever, a later one publishes a slot that was not built.
 doubt 90 '^get_nothing: stuck' get_nothing --arg u32:0
 doubt 90 'MLX5-ENTRY-INDEX, the root cause' get_nothing --arg u32:3
 # The entry in shared memory is copied by the async proxy, and no fence says so.

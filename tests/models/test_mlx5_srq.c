@@ -188,7 +188,7 @@ START_TEST(in_line)
 }
 END_TEST
 
-/* An empty queue is an RNR NAK, for ever or until retries are used up. */
+/* An empty queue is an RNR NAK, forever or until retries are used up. */
 START_TEST(empty)
 {
 	const struct bf_mlx5_cqe *c;

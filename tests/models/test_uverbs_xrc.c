@@ -222,7 +222,7 @@ START_TEST(queue_goes)
 	ini = make_initiator(&r, &w);
 	uv_connect(&r, &tgt, ini.qpn, 1);
 	uv_connect(&r, &ini, tgt.qpn, 1);
-	post(&r, &w, &ini, srq.srqn, 0, 0); /* no receive: RNR, for ever */
+	post(&r, &w, &ini, srq.srqn, 0, 0); /* no receive: RNR, forever */
 	ck_assert_ptr_null(uv_poll(&r, &w.scq));
 	ck_assert_int_eq(drop_srq(&r, &srq), 0);
 	uv_run(&r);

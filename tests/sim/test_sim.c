@@ -145,7 +145,7 @@ END_TEST
 
 START_TEST(destroy_frees_agents_that_wait)
 {
-	struct bf_agent_opts opts = { .name = "cpu0", .main = park, .arg = "for ever" };
+	struct bf_agent_opts opts = { .name = "cpu0", .main = park, .arg = "forever" };
 	struct bf_agent *agent;
 	struct ticker t;
 

@@ -101,7 +101,7 @@ said phase '^nothing is stuck' 'wrong all the same: .*\[NVME-PHASE\]'
 "$BELFRY" explain lock.bft --stuck >out
 first=$("$BELFRY" dump lock.bft --type=deadlock --json | grep -o '"actor":"[^"]*\|"since":[0-9]*' | paste - - |
 	sort -t: -k3n | head -n 1 | cut -f1 | cut -d'"' -f4)
-said lock "root cause: 4 threads wait .* for ever, $first first" "$first: 4 waiting threads"
+said lock "root cause: 4 threads wait .* forever, $first first" "$first: 4 waiting threads"
 "$BELFRY" run nvme-verify --commands 60 --depth 8 --size 512 --timeout 1ms --bug cq-head-never-rung --trace=full.bft >/dev/null
 "$BELFRY" explain full.bft --stuck >out
 said full 'gave up after 1000000 ns: 8 commands out' 'belfry explain full\.bft ssd0\.sq1:slot=8'

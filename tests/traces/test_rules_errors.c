@@ -363,7 +363,7 @@ START_TEST(drives_that_were_traced)
 }
 END_TEST
 
-/* One that has no end; an event request may wait for ever. */
+/* One that has no end; an event request may wait forever. */
 START_TEST(a_drive_that_says_nothing)
 {
 	struct rig r;

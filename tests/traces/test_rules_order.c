@@ -182,7 +182,7 @@ START_TEST(a_signal_is_counted_past_zero)
 END_TEST
 
 /*
- * A thread waits for the read pointer for ever, and the engine has taken all: nothing was reserved (0). It has more to
+ * A thread waits for the read pointer forever, and the engine has taken all: nothing was reserved (0). It has more to
  * take (1), or another word is waited for (2).
  */
 START_TEST(room_in_an_empty_sdma_ring)

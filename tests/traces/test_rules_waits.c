@@ -141,7 +141,7 @@ START_TEST(psns_agree_while_a_receive_is_missing)
 	}
 	for (uint32_t i = 0; i < 3; i++)
 		STORY(&r.s, retransmit, r.qp, .qpn = QPN, .cause = BF_RDMA_AGAIN_RNR);
-	ends(&r, NULL, "MLX5-RNR-ENDLESS", "with rnr_retry 7 this goes on for ever. That is nic1.qp0x102");
+	ends(&r, NULL, "MLX5-RNR-ENDLESS", "with rnr_retry 7 this goes on forever. That is nic1.qp0x102");
 }
 END_TEST
 

@@ -153,7 +153,7 @@ void bf_engine_leave(struct bf_engine *e)
 	e->nlate = 0;
 	bf_engine_run(e);
 	bf_outside_flush(e->outside);
-	/* It looks at doorbells when it wakes by itself, but not if it sleeps for ever. */
+	/* It looks at doorbells when it wakes by itself, but not if it sleeps forever. */
 	due = e->thread_due_ps == BF_NEVER ? bf_engine_next_look(e) : bf_engine_next_due(e);
 	poke = due < e->thread_due_ps && !bf_engine_driven(e);
 	if (poke)

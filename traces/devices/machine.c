@@ -12,7 +12,7 @@ static const struct bf_timeline_row timeline[] = {
 	{ .type = "agent_wake", .verb = BF_ROW_CLOSES, .group = 1 },
 	{ .type = "agent_start", .verb = BF_ROW_HIDDEN },
 	{ .type = "agent_end", .verb = BF_ROW_INSTANT, .label = "ends" },
-	{ .type = "deadlock", .verb = BF_ROW_INSTANT, .label = "waits for ever: $what", .bad = true },
+	{ .type = "deadlock", .verb = BF_ROW_INSTANT, .label = "waits forever: $what", .bad = true },
 	/* Memory and links. */
 	{ .type = "fence", .verb = BF_ROW_INSTANT, .label = "fence.$scope" },
 	{ .type = "store", .verb = BF_ROW_MEMORY, .label = "store $len B at $va" },

@@ -208,7 +208,7 @@ static const struct bf_meaning_row rows[] = {
 	    "RNR_RETRY_EXC_ERR|RNR|16/87",
 	    "The peer had no receive buffer, and RNR retries are finite.",
 	    { { "MLX5-RNR-EXCEEDED", "The peer posts receives too slowly or not at all." },
-	      { "MLX5-RNR-FINITE", "rnr_retry is below 7 (7: for ever)." } },
+	      { "MLX5-RNR-FINITE", "rnr_retry is below 7 (7: forever)." } },
 	    "The peer's receive queue: what is posted, and who posts." } },
 	{ BF_EVIDENCE_NIC,
 	  -1,

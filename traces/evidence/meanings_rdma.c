@@ -73,7 +73,7 @@ static const struct bf_meaning_row rows[] = {
 	    "time "
 	    "that the NAK names and sends again; when its RNR retries are used up it completes with syndrome 16.",
 	    { { "MLX5-RNR-EXCEEDED", "The responder posts receives too slowly or not at all." },
-	      { "MLX5-RNR-FINITE", "rnr_retry of the requester is below 7 (7: for ever)." } },
+	      { "MLX5-RNR-FINITE", "rnr_retry of the requester is below 7 (7: forever)." } },
 	    "Receives that are posted before the peer may send; the depth of the receive queue; rnr_nak_retry_err, "
 	    "out_of_buffer of the port." } },
 	{ BF_EVIDENCE_ROCE,

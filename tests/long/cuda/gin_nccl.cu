@@ -144,7 +144,7 @@ extern "C" __global__ void nccl_flush(CONNECTION, uint32_t flags)
 	flush(ctx);
 }
 
-// A put with a key that the peer does not have. With a flag to look at the flush waits for it for ever, without one it ends
+// A put with a key that the peer does not have. With a flag to look at the flush waits for it forever, without one it ends
 // as behind a good put.
 extern "C" __global__ void nccl_error(CONNECTION, uint32_t flag)
 {

@@ -24,7 +24,8 @@ const struct bf_rule bf_rule_hopper_double_wait = {
 		.family = "hopper",
 		.title = "a warp waits again before it has used what it waited for",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A phase ends once. The next one on the same barrier ends only after whoever waited has released what the first one gave.",
+		.hardware = "A phase ends once. The next one on the same barrier ends only after the warps that waited "
+			    "have released what the first one gave.",
 		.wrong = "A warp waits a second time on the same barrier, for the phase after the one it has seen, with no arrival in between: that phase needs what this warp has yet to release.",
 		.fix = "One wait for each tile; flip the parity after the release, once.",
 		.sources = "docs/hardware/hopper.md#completion-4; NVIDIA/cutlass#2404",

@@ -25,7 +25,9 @@ const struct bf_rule bf_rule_hopper_first_parity = {
 		.title = "the first wait has the wrong parity",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A fresh barrier is in phase 0, so a wait with parity 1 is over at once and a wait with parity 0 waits for the first phase to end.",
-		.wrong = "A producer waits for a stage to become empty, with the parity that consumers begin with: but it is empty, and its first phase ends only when consumers have used what the producer has yet to give.",
+		.wrong = "A producer waits for a stage to become empty, with the parity that consumers begin with. But "
+			 "the stage is empty, and its first phase ends only when consumers have used what the producer "
+			 "has not given yet.",
 		.fix = "A producer begins with phase 1, a consumer with phase 0 (CUTLASS: make_producer_start_state).",
 		.sources = "docs/hardware/hopper.md#symptoms-4; Dao-AILab/flash-attention#1317; NVIDIA/TensorRT-LLM#12835",
 		.example = "run mbarrier-pipeline --bug first-phase",

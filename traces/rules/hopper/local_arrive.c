@@ -28,7 +28,8 @@ const struct bf_rule bf_rule_hopper_local_arrive = {
 		.title = "an arrival for another block goes to the block's own barrier",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "An address of shared memory means the executing block unless it was mapped (mapa) to a rank; " "the local form of an arrive reads it that way.",
-		.wrong = "A warp of a cluster arrived on its own block's barrier once for every block: the peers' barriers never get theirs.",
+		.wrong = "A warp of a cluster arrived on its own block's barrier once for every block. The peers' "
+			 "barriers never get these arrivals.",
 		.fix = "Map the address (mapa.shared::cluster) and use the .shared::cluster form of the arrive.",
 		.sources = "docs/hardware/hopper.md#symptoms-15; apache/tvm#20074",
 		.example = "run mbarrier-cluster --bug local-arrive",

@@ -24,7 +24,8 @@ const struct bf_rule bf_rule_hopper_wrong_wait = {
 		.family = "hopper",
 		.title = "a warp waits on a barrier that it has to arrive on itself",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A phase ends by its arrivals; whoever makes one of them cannot wait for it first.",
+		.hardware = "A phase ends by its arrivals. A warp that makes one of them cannot wait for the phase "
+			    "first.",
 		.wrong = "A warp waits for a phase that lacks its own arrival: it waits on the barrier that it signals, not on the one that it is signalled by.",
 		.fix = "Consumers wait on full and arrive on empty, producers the other way round.",
 		.sources = "docs/hardware/hopper.md#symptoms-22; NVIDIA/cutlass#2404",

@@ -5,7 +5,7 @@
 #include "traces/rules/mlx5/mlx5.h"
 
 struct state {
-	struct bf_pe_set waits; /* one of its threads waits for a count, for ever */
+	struct bf_pe_set waits; /* one of its threads waits for a count, forever */
 };
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -68,7 +68,7 @@ static void end(struct bf_rule_run *r, bool complete)
 	bf_finding_say(f,
 		       "in the %s of round %" PRIu32 " %s sent PE %" PRIu32 " the count for expert %" PRIu32
 		       ", %" PRIi32 ", and PE %" PRIu32
-		       " waits for ever without having found it: it looks at another word, or the "
+		       " waits forever without having found it: it looks at another word, or the "
 		       "word was cleared after the count had come",
 		       bf_ll_kernel(x->phase), x->round, bf_rule_actor(r->rules, x->count_actor), x->dst, x->expert,
 		       x->value, x->dst);
@@ -83,7 +83,7 @@ const struct bf_rule bf_rule_ll_count_unseen = {
 		.title = "a count was sent, but its receiver never finds it",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The sender chooses the word that its count lands in, and the receiver the one that it "
-			    "polls: nothing but the same arithmetic on both sides makes them one.",
+			    "polls. They are the same word only if both sides compute it the same way.",
 		.wrong = "The two disagree about the buffer of this round, the expert or the source; or somebody "
 			 "cleared the word when the count was there already.",
 		.fix = "Derive the word from round, expert and source in one place for both sides, and clear the "

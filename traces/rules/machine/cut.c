@@ -42,8 +42,8 @@ const struct bf_rule bf_rule_machine_cut = {
 		.title = "the run was cut short while it was still moving",
 		.severity = BF_SEVERITY_WARNING,
 		.hardware = "A time limit ends a run wherever it is.",
-		.wrong = "The run was given less time than its work needs, or it goes round without an end: a poll that "
-			 "has no exit, retries that never succeed.",
+		.wrong = "The run was given less time than its work needs, or it loops forever: a poll without an "
+			 "exit, retries that never succeed.",
 		.fix = "Give it more time (--limit). If it is still moving then, look at what repeats: "
 		       "belfry stats TRACE, belfry dump TRACE.",
 		.sources = "docs/rules.md",

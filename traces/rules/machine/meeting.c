@@ -54,12 +54,12 @@ const struct bf_rule bf_rule_machine_meeting = {
 		.family = "machine",
 		.title = "a thread waits for others of its group, which do not come",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "All threads that a barrier or a warp operation names must call it. One that went another way, "
-			    "or has ended, never will.",
-		.wrong = "A library's call synchronizes a group that is wider than those who call it: a whole warp or "
-			 "block inside code that only some of its threads run.",
-		.fix = "Hand the caller's own group to each call that takes one, or call it where all threads of the "
-		       "group come by.",
+		.hardware = "All threads that a barrier or a warp operation names must call it. A thread that took "
+			    "another path, or has ended, never will.",
+		.wrong = "A library's call synchronizes a group that is wider than its callers: a whole warp or block, "
+			 "in code that only some of its threads run.",
+		.fix = "Pass the caller's own group to each call that takes one, or make the call where all threads of "
+		       "the group come by.",
 		.sources = "NVIDIA/nccl#1893; CUDA C++ Programming Guide, __syncwarp() and __syncthreads()",
 		.example = "run gin-put --messages 2 --bug gin-group",
 		.twin = "run gin-put --messages 2",

@@ -35,8 +35,8 @@ const struct bf_rule bf_rule_machine_stuck = {
 		.title = "a thread waited until the run ended, and no rule knows why",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A thread that polls memory goes on when somebody writes what it waits for, and not before.",
-		.wrong = "What it waits for was not written: the one who should have done so waits, too, has ended, "
-			 "or was never asked.",
+		.wrong = "What it waits for was not written. The thread or device that should write it waits as well, "
+			 "has ended, or was never asked.",
 		.fix = "belfry explain TRACE --stuck tells what is missing, step by step. If a device was about to try "
 		       "again after a time-out, the run was too short.",
 		.sources = "docs/explain.md",

@@ -24,14 +24,14 @@ const struct bf_rule bf_rule_machine_unseen = {
 		.family = "machine",
 		.title = "a device read bytes that no recorded store had written",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A device reads what memory holds: entries, lists of addresses, data, whoever wrote them and by "
-			    "whatever instruction.",
-		.wrong = "A plain store, memcpy() or code in another library wrote there while the code under test ran. Such "
-			 "bytes go past the simulated processor and are visible at once, so a missing fence does no harm here "
-			 "and is not found; on a real processor or GPU nothing orders them.",
+		.hardware = "A device reads what is in memory: entries, lists of addresses, data. It cannot tell who "
+			    "wrote it, or by which instruction.",
+		.wrong = "A plain store, memcpy() or code in another library wrote there while the code under test "
+			 "ran. Such bytes bypass the simulated processor and are visible at once, so a missing fence "
+			 "does no harm here and is not found. On a real processor or GPU nothing orders them.",
 		.fix = "Store through the platform (bf_st_weak32() and its like), or compile the code with gcc's "
-		       "-fsanitize=thread and link it with libbelfry-plain (docs/embedding.md). Data that are there before the "
-		       "code runs are written in setup().",
+		       "-fsanitize=thread and link it with libbelfry-plain (docs/embedding.md). Write initial data in "
+		       "setup().",
 		.sources = "drivers/platform/platform.h; PTX ISA, Memory Consistency Model",
 		.test = "tests/drivers/test_trial_unseen.c",
 		.why = "The drivers of belfry store through the platform.",

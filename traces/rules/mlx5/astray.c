@@ -20,10 +20,10 @@ const struct bf_rule bf_rule_mlx5_astray = {
 		.family = "mlx5",
 		.title = "an operation uses a queue pair that leads to another PE",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A reliable connection has one peer. Nothing in an entry says for whom it was meant.",
-		.wrong = "Tables of queue pairs are ordered by (number, PE) in NVSHMEM 3.5 and by (PE, number) "
-			    "before; code for one order on a table of the other sends to the wrong PE, with keys "
-			    "that are right there.",
+		.hardware = "A reliable connection has one peer. An entry does not say which PE it is meant for.",
+		.wrong = "Tables of queue pairs are ordered by (number, PE) in NVSHMEM 3.5 and by (PE, number) before. "
+			 "Code for one order that reads a table of the other sends to the wrong PE, with keys that are "
+			 "valid there.",
 		.fix = "Compile device code against the headers of the host library in use, compare the state's "
 			    "version at the start, and check the peer of a queue pair against the PE that is meant.",
 		.sources = "deepseek-ai/DeepEP PR#564, commit ba468e1; NVIDIA/nvshmem ibgda_device.cuh ibgda_get_rc",

@@ -81,11 +81,13 @@ const struct bf_rule bf_rule_mlx5_bf_shared = {
 		.family = "mlx5",
 		.title = "two threads copy entries to one doorbell register at the same time",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "BlueFlame: an entry's bytes stored to a doorbell register are taken as that entry. The register is "
-			    "one place, whoever stores there, and for whichever queue.",
-		.wrong = "Stores of two threads meet in it, because two queues have one register and each a lock of its own, "
-			 "or none. The device executes an entry that nobody built.",
-		.fix = "A register for each queue that copies entries, one lock for all who use one, or doorbells of 8 bytes.",
+		.hardware = "With BlueFlame, a driver copies an entry's bytes to a doorbell register, and the device "
+			    "executes them as that entry. The register is one place for all threads and queues that "
+			    "use it.",
+		.wrong = "Stores of two threads mix in it, because two queues share the register and each has its own "
+			 "lock, or none. The device executes an entry that nobody built.",
+		.fix = "Give each queue that copies entries its own register, or use one lock for all users of a "
+		       "register, or doorbells of 8 bytes.",
 		.sources = "mlx5 PRM, BlueFlame; NVIDIA-DOCA/gpunetio doca_gpunetio_dev_verbs_qp.cuh submit_db_multi_qps",
 		.example = "run gin-counter --warps 2 --messages 8 --handler bf --depth 8 --limit 20ms --bug gin-bf-shared",
 		.twin = "run gin-counter --warps 2 --messages 8 --handler bf --depth 8 --limit 20ms",

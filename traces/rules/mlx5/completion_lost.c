@@ -42,7 +42,7 @@ const struct bf_rule bf_rule_mlx5_completion_lost = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A completion is a posted write of 64 bytes. When the completion queue has failed, or "
 			    "the write is lost, nothing tells the driver.",
-		.wrong = "Whoever waits for this completion waits for ever, unless a later one on the same queue "
+		.wrong = "A thread that waits for this completion waits forever, unless a later one on the same queue "
 			 "covers it.",
 		.fix = "With a collapsed CQ a later completion covers earlier ones, so a watchdog that posts a NOP "
 		       "finds out. Look at the CQ's state (QUERY_CQ) and at PCIe error counters.",

@@ -32,15 +32,15 @@ const struct bf_rule bf_rule_mlx5_cqe_compressed = {
 	.about = {
 		.id = "MLX5-CQE-COMPRESSED",
 		.family = "mlx5",
-		.title = "a poller takes no notice of compressed completions",
+		.title = "a poller ignores compressed completions",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A CQ with cqe_comp_en gets completions that come close together as one block: a title, whose "
-			    "op_own has 3 in bits 2 and 3 and whose byte_cnt is the number of completions, and in the slots "
-			    "behind it short entries of 8 bytes, eight in a slot.",
-		.wrong = "The poller takes the title for one completion and reads short entries as completions: it takes what "
-			 "are not completions, or waits for ever at bytes that are none.",
-		.fix = "Create the CQ without cqe_comp_en (QP_CQE_COMPRESSION, MLX5DV_CQ_INIT_ATTR_MASK_COMPRESSED_CQE), or "
-		       "take blocks apart as rdma-core and Linux do.",
+		.hardware = "A CQ with cqe_comp_en combines completions that come close together into one block. The "
+			    "block begins with a title: op_own has 3 in bits 2 and 3, and byte_cnt is the number of "
+			    "completions. The slots behind it hold short entries of 8 bytes, eight in a slot.",
+		.wrong = "The poller takes the title for one completion and reads the short entries as completions. It "
+			 "acts on completions that do not exist, or waits forever.",
+		.fix = "Create the CQ without cqe_comp_en (QP_CQE_COMPRESSION, "
+		       "MLX5DV_CQ_INIT_ATTR_MASK_COMPRESSED_CQE), or expand the blocks as rdma-core and Linux do.",
 		.sources = "linux-rdma/rdma-core providers/mlx5/cq.c mlx5_next_mini_cqe; Linux mlx5 core/en_rx.c "
 			   "mlx5e_decompress_cqes_start; docs/exec.md",
 		.example = "run ibgda-put --plain-cq --messages 40 --depth 16 --batch 4 --warps 2 --limit 10ms --bug cq-compressed",

@@ -94,10 +94,10 @@ const struct bf_rule bf_rule_mlx5_cqe_not_asked = {
 		.family = "mlx5",
 		.title = "an entry has no CQE of its index, and pollers count on it",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The device writes a CQE for each entry that asks for one, one behind the other. Nothing ties "
-			    "the place of a CQE to the index of its entry.",
-		.wrong = "GPUNetIO polls the CQE of entry i at place i. One entry that asks for no CQE, or that takes two "
-			 "blocks, moves all later ones: waits get another entry's answer, or never one.",
+		.hardware = "The device writes a CQE for each entry that asks for one, in order. Nothing ties the "
+			    "place of a CQE to the index of its entry.",
+		.wrong = "GPUNetIO polls the CQE of entry i at place i. One entry that asks for no CQE, or that takes "
+			 "two blocks, shifts all later ones: waits get another entry's answer, or none.",
 		.fix = "CQ_UPDATE (0x08) in each entry, and entries of one block; or another way to poll.",
 		.sources = "NVIDIA/nvshmem#85; NVIDIA-DOCA/gpunetio doca_gpunetio_dev_verbs_cq.cuh",
 		.example = "run gin-put --messages 2 --size 8 --bug gin-unsignaled",

@@ -108,7 +108,7 @@ const struct bf_rule bf_rule_mlx5_cqe_owner = {
 			    "that was there a lap ago.",
 		.wrong = "A poller that looks at the opcode alone takes completions of the lap before for new ones, and "
 			 "frees slots and buffers that are in use. One that does not turn the bit it expects at the end of "
-			 "the ring waits for ever at a completion that is there.",
+			 "the ring waits forever at a completion that is there.",
 		.fix = "A completion is new when its opcode is not 15 and its owner bit is (consumer index / entries of the "
 		       "ring) & 1.",
 		.sources = "mlx5 PRM, Completion Queue Entry, Ownership; linux-rdma/rdma-core providers/mlx5/cq.c get_sw_cqe",

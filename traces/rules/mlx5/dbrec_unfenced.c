@@ -43,7 +43,8 @@ const struct bf_rule bf_rule_mlx5_dbrec_unfenced = {
 		.severity = BF_SEVERITY_WARNING,
 		.hardware = "The NIC reads the record when the doorbell arrives. Stores of a weakly ordered processor "
 			    "to memory and to a device overtake each other unless a fence stands between.",
-		.wrong = "The record was in a store buffer when the doorbell was stored. It came in time in this run; " "MLX5-DBREC-ORDER is what happens when it does not.",
+		.wrong = "The record was in a store buffer when the doorbell was stored. It came in time in this run. "
+			 "If it does not, the result is MLX5-DBREC-ORDER.",
 		.fix = "A fence of the scope that reaches the NIC between the record and the doorbell; a fence after " "the doorbell is too late.",
 		.sources = "mlx5 PRM, Ringing Doorbell; NVIDIA/nvshmem ibgda_device.cuh ibgda_post_send; PTX ISA, "
 			   "Memory Consistency Model",

@@ -52,8 +52,8 @@ const struct bf_rule bf_rule_mlx5_dc_unknown = {
 		.family = "mlx5",
 		.title = "an entry for a DC target that does not exist",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A packet for a number that no queue has is dropped without an answer; the initiator "
-			    "asks again until its retries are used up.",
+		.hardware = "A packet for a number that no queue has is dropped without an answer. The initiator tries "
+			    "again until its retries are used up.",
 		.wrong = "The number in the address vector is not that of a target: the table of targets is indexed "
 			    "in another order than it was filled in, or the target has been destroyed.",
 		.fix = "Index the table by PE, then target, then device, as the host side fills it in; destroy "

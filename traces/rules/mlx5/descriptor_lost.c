@@ -85,13 +85,13 @@ const struct bf_rule bf_rule_mlx5_descriptor_lost = {
 		.family = "mlx5",
 		.title = "a request to a proxy is lost: taken and not posted, or done and not told",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The NIC knows what stands in its send queue. A request that was cleared in the queue of "
-			    "descriptors stands nowhere.",
-		.wrong = "The proxy takes a descriptor before it knows of room in its send queue or among its requests, and "
-			 "has nowhere to put it back: under back pressure it is lost. Or it does not count on the index by which "
-			 "those who asked know.",
-		.fix = "Look for room first and leave the descriptor where it is until there is some, or keep it and try "
-		       "again.",
+		.hardware = "The NIC sees only its send queue. A request that was cleared from the queue of "
+			    "descriptors exists nowhere else.",
+		.wrong = "The proxy takes a descriptor before it knows that its send queue or its table of requests "
+			 "has room, and cannot put it back: under back pressure the request is lost. Or it does not "
+			 "advance the index that tells the requesters.",
+		.fix = "Check for room first and leave the descriptor where it is until there is some, or keep it and "
+		       "try again.",
 		.sources = "NVIDIA/nccl#2119",
 		.example = "run gin-put --handler gfd --messages 20 --bug gin-gfd-lost",
 		.twin = "run gin-put --handler gfd --messages 20",

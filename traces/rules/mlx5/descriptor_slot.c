@@ -205,10 +205,10 @@ const struct bf_rule bf_rule_mlx5_descriptor_slot = {
 		.family = "mlx5",
 		.title = "a GPU and its proxy disagree about a slot in their queue of requests",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A queue of requests in memory has no hardware that guards it. Each slot belongs to the GPU "
-			    "from the time that the proxy has cleared it until its words are stored, and to the proxy in between.",
-		.wrong = "A request was stored over one that was not taken, in another slot than the proxy looks at, or not "
-			 "as a whole; or the proxy took what was not there.",
+		.hardware = "No hardware guards a queue of requests in memory. A slot belongs to the GPU from the time "
+			    "that the proxy has cleared it until its words are stored, and to the proxy otherwise.",
+		.wrong = "A request was stored over one that was not taken, in another slot than the proxy looks at, "
+			 "or only in part. Or the proxy took what was not there.",
 		.fix = "Number requests by an atomic add, wait while number - taken reaches the size, compute the slot as "
 		       "number modulo size on both sides, take a word when its own flag is set, and clear all words.",
 		.sources = "NVIDIA/nccl src/include/nccl_device/gin/proxy, GFD queue; docs/gin.md",

@@ -53,13 +53,13 @@ const struct bf_rule bf_rule_mlx5_descriptor_torn = {
 		.family = "mlx5",
 		.title = "a proxy took a request that was not there, or not whole",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A descriptor is many words of memory, which a GPU stores and a CPU loads: nothing makes them arrive "
-			    "together, and slots are used again.",
-		.wrong = "The proxy goes by a sign that does not stand for all words (an owner that was not "
-			 "released), or that an earlier lap has left; or the GPU takes a slot that was not empty.",
-		.fix = "Either each word has a flag that the proxy waits for and clears, as NCCL's, or the owner is released behind "
-		       "all fields and changes with each lap, as UCX's; and the consumer index is looked at before a slot is "
-		       "taken.",
+		.hardware = "A descriptor is many words of memory, which a GPU stores and a CPU loads. Nothing makes "
+			    "them arrive together, and slots are used again.",
+		.wrong = "The proxy relies on a mark that does not cover all words (an owner that was not released), "
+			 "or that an earlier lap left. Or the GPU uses a slot that was not empty.",
+		.fix = "Give each word a flag that the proxy waits for and clears, as NCCL does. Or release the owner "
+		       "after all fields and change it with each lap, as UCX does. Check the consumer index before "
+		       "using a slot.",
 		.sources = "openucx/ucx src/uct/ib/mlx5/gdaki/d2p.cuh",
 		.example = "run gin-put --handler d2p --messages 60 --bug gin-d2p-lap",
 		.twin = "run gin-put --handler d2p --messages 60",

@@ -55,12 +55,12 @@ const struct bf_rule bf_rule_mlx5_entry_shape = {
 		.family = "mlx5",
 		.title = "an entry's control segment gives a wrong size",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The number of 16-byte segments in the control segment (DS) is all that the NIC knows of "
-			    "an entry's length, and where it looks for the next one. A WRITE without a data segment "
-			    "is legal and sends nothing.",
-		.wrong = "With too few segments the message goes out short, or empty, and completes; with too many "
-			 "the NIC takes what lies behind for a segment.",
-		.fix = "Take DS from the code that wrote the segments, not from a constant beside it.",
+		.hardware = "The NIC knows an entry's length, and so the place of the next entry, only from the number "
+			    "of 16-byte segments in the control segment (DS). A WRITE without a data segment is legal "
+			    "and sends nothing.",
+		.wrong = "With too few segments the message goes out short, or empty, and completes. With too many, "
+			 "the NIC reads what lies behind as a segment.",
+		.fix = "Take DS from the code that wrote the segments, not from a separate constant.",
 		.sources = "mlx5 PRM, Control Segment; linux-rdma/rdma-core providers/mlx5/qp.c",
 		.example = "run ibgda-put --messages 2 --bug entry-short",
 		.twin = "run ibgda-put --messages 2",

@@ -77,11 +77,11 @@ const struct bf_rule bf_rule_mlx5_entry_unseen = {
 		.family = "mlx5",
 		.title = "the device read what no recorded store had written",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Memory has no memory: the NIC fetches what lies in the ring, whoever wrote it and by whatever "
+		.hardware = "The NIC fetches what is in the ring. It cannot tell who wrote it, or by which "
 			    "instruction.",
-		.wrong = "A plain store or memcpy() into the ring or the doorbell record goes past the simulated processor: it "
-			 "is visible at once, so a missing fence does no harm here and is not found, and on a real GPU "
-			 "nothing orders it.",
+		.wrong = "A plain store or memcpy() into the ring or the doorbell record bypasses the simulated "
+			 "processor. It is visible at once, so a missing fence does no harm here and is not found. On "
+			 "a real GPU nothing orders it.",
 		.fix = "Store through the platform: bf_st_weak32() and its like, then bf_fence_sys(). Or compile the "
  "code with gcc's -fsanitize=thread and link it with libbelfry-plain (docs/embedding.md): its plain loads and stores then go there.",
 		.sources = "drivers/platform/platform.h; PTX ISA, Memory Consistency Model",

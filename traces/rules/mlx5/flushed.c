@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_mlx5_flushed = {
 		.severity = BF_SEVERITY_NOTE,
 		.hardware = "After the first error a queue pair is in error state, and each entry that waits "
 			    "completes with syndrome 05.",
-		.wrong = "Flushes tell nothing about their own entries: the first error does.",
+		.wrong = "A flush says nothing about its own entry. Look at the first error.",
 		.fix = "Report the first completion with another syndrome than 05.",
 		.sources = "FDio/csit#3988; NVIDIA/nccl#426",
 		.test = "tests/traces/test_rules_errors.c",

@@ -81,9 +81,9 @@ const struct bf_rule bf_rule_mlx5_ibuf_shared = {
 		.title = "two fetching operations share one result slot",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The NIC writes an atomic's old value, or a READ's data, where the entry says. It does not "
-			    "know whether anybody still wants what lies there.",
-		.wrong = "Slots of the internal buffer were taken before those who had them gave them back: a thread "
-			 "reads another one's result.",
+			    "know whether the old contents are still needed.",
+		.wrong = "Slots of the internal buffer were taken before their last users had given them back: a "
+			 "thread reads another one's result.",
 		.fix = "Wait until ticket + count - tail fits the number of slots before using them, and give slots "
 		       "back in order, after the result was read.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_get_ibuf_addr, ibgda_release_ibuf",

@@ -29,9 +29,10 @@ const struct bf_rule bf_rule_mlx5_no_quiet = {
 		.title = "all threads ended without waiting for the last entries",
 		.severity = BF_SEVERITY_WARNING,
 		.hardware = "A kernel's end does not wait for the NIC: entries that were posted go on by themselves.",
-		.wrong = "What the last entries move may be under way when the memory is used again, or freed; this time " "it was over. Nobody sees errors of those entries.",
-		.fix = "quiet on every queue pair that was used before the kernel ends, or in the next one before it "
-		       "touches the same memory.",
+		.wrong = "Data of the last entries may still be in flight when the memory is used again or freed. This "
+			 "time they had arrived. Nobody sees errors of those entries.",
+		.fix = "Call quiet on every queue pair that was used before the kernel ends, or in the next kernel "
+		       "before it touches the same memory.",
 		.sources = "OpenSHMEM 1.5, 9.10.2 SHMEM_QUIET; NVIDIA/nvshmem ibgda_device.cuh ibgda_quiet",
 		.example = "run ibgda-put --messages 2 --bug no-quiet",
 		.twin = "run ibgda-put --messages 2",

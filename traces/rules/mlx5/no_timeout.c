@@ -16,7 +16,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	bf_finding_index(f, q->done.upto);
 	bf_finding_say(f,
 		       "%s and what follows are not acknowledged, and the ACK time-out of the queue pair is 0: the NIC "
-		       "waits for ever and never sends again",
+		       "waits forever and never sends again",
 		       bf_mlx5_rule_entry(queue, q->done.upto).text);
 }
 
@@ -26,8 +26,8 @@ const struct bf_rule bf_rule_mlx5_no_timeout = {
 		.family = "mlx5",
 		.title = "a lost packet is never sent again: the ACK time-out is 0",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A requester sends again what is not acknowledged in 4.096 us * 2^timeout; timeout 0 means "
-			    "never.",
+		.hardware = "A requester sends again what is not acknowledged within 4.096 us * 2^timeout. timeout 0 "
+			    "means never.",
 		.wrong = "The attribute was left at 0. A packet or acknowledgement that is lost stops the queue pair for "
 			 "good, without an error.",
 		.fix = "Set ibv_qp_attr.timeout (14 to 20) on the way to RTS.",

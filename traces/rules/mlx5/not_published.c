@@ -48,7 +48,7 @@ const struct bf_rule bf_rule_mlx5_not_published = {
 			    "behind it.",
 		.wrong = "A thread took slots and left on a path that does not submit them, or the counter of "
 			 "reservations went further than the slots that were handed out: later threads wait for their "
-			 "turn for ever.",
+			 "turn forever.",
 		.fix = "After a reservation, submit on every path; on an error, fill the slots with NOPs and publish " "those. Advance the counter by the number of slots taken.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests; ROCm/mori PR#622",
 		.example = "run ibgda-put --messages 2 --bug no-publish",

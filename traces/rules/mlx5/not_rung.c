@@ -56,8 +56,8 @@ const struct bf_rule bf_rule_mlx5_not_rung = {
 		.title = "published entries that nobody rings for",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The NIC looks at a send queue only after a doorbell.",
-		.wrong = "A submitter left its entries to a later one to ring for, as batching does, and no later "
-			 "one came: they wait for ever, and so does whoever waits for them.",
+		.wrong = "A submitter left its entries to a later one to ring for, as batching does, and no later one "
+			 "came. They wait forever, and so does every thread that waits for them.",
 		.fix = "The last submission of a batch always rings; quiet rings for whatever is published before "
 		       "it waits.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests, ibgda_quiet; deepseek-ai/DeepEP "

@@ -26,8 +26,9 @@ const struct bf_rule bf_rule_mlx5_path_mac = {
 			    "does not compare them.",
 		.wrong = "The MAC was put together from the wrong bytes, is another port's, or nobody resolved it: frames are "
 			 "lost on the way, and the requester's retries run out.",
-		.fix = "Take the MAC that belongs to the peer's GID (the kernel's neighbour table, ibv_create_ah_from_wc, or what the "
-		       "peer said of itself), its first two bytes in rmac_47_32, the others in rmac_31_0.",
+		.fix = "Take the MAC that belongs to the peer's GID (from the kernel's neighbour table, "
+		       "ibv_create_ah_from_wc, or the peer itself). Its first two bytes go into rmac_47_32, the others "
+		       "into rmac_31_0.",
 		.sources = "mlx5 PRM, Address Path; Linux drivers/infiniband/hw/mlx5/qp.c",
 		.test = "tests/traces/test_rules_errors.c",
 		.why = "The drivers take the MAC that the backend gives them.",

@@ -54,7 +54,8 @@ const struct bf_rule bf_rule_mlx5_peer_gone = {
 		.family = "mlx5",
 		.title = "retries ran out because nobody has the queue pair that was addressed",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A packet for a queue pair number that does not exist, or from another address than the one that it is connected to, is dropped without a word.",
+		.hardware = "A packet for a queue pair number that does not exist, or from another address than the "
+			    "one that it is connected to, is dropped silently.",
 		.wrong = "The number or the address (GID) was exchanged wrongly or is byte-swapped, or the other end has destroyed its queue pair.",
 		.fix = "Compare the destination number and GID with what the other end printed when it created its queue pair.",
 		.sources = "InfiniBand Architecture vol. 1, 9.6.1.1; NVIDIA/nccl#1664",

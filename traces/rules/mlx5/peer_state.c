@@ -26,7 +26,8 @@ const struct bf_rule bf_rule_mlx5_peer_state = {
 		.family = "mlx5",
 		.title = "retries ran out because the peer was not ready or had failed",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A queue pair answers requests in states RTR and RTS only. In RESET, INIT and ERR it drops them without a word.",
+		.hardware = "A queue pair answers requests in states RTR and RTS only. In RESET, INIT and ERR it drops "
+			    "them silently.",
 		.wrong = "The sender began before the receiver was ready, or the receiver had failed before: its own first error is the cause.",
 		.fix = "Exchange a message outside of the connection (a barrier) between moving to RTR and the first request, and look for the first error of the other end.",
 		.sources = "InfiniBand Architecture vol. 1, 10.3.1; NVIDIA/nccl#426, #1405",

@@ -51,11 +51,12 @@ const struct bf_rule bf_rule_mlx5_poll_lapped = {
 		.family = "mlx5",
 		.title = "completions went once round their ring, and nobody looked",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A completion queue that ignores overrun (oi) is written round and round, whether or not somebody "
-			    "looks. The owner bit tells one lap from the next, no more.",
-		.wrong = "Slots were taken without a look at the completions of their last entries, and the wait at the end "
-			 "counts from the last completion that was seen: its window has gone by, and it never ends.",
-		.fix = "Poll at least once for each length of the ring, best where slots are reserved.",
+		.hardware = "A completion queue that ignores overrun (oi) is overwritten lap after lap, even if nobody "
+			    "polls it. The owner bit tells one lap from the next, and no more.",
+		.wrong = "Slots were used again without polling the completions of their last entries. The wait at the "
+			 "end counts from the last completion that was seen: its window has passed, and the wait never "
+			 "ends.",
+		.fix = "Poll at least once for each length of the ring, best when reserving slots.",
 		.sources = "NVIDIA-DOCA/gpunetio doca_gpunetio_dev_verbs_cq.cuh, SKIP_AVAILABILITY_CHECK",
 		.example = "run gin-signal --bug gin-no-credit --messages 40 --depth 8",
 		.twin = "run gin-signal --messages 40 --depth 8",

@@ -6,7 +6,7 @@
 
 struct state {
 	bool deadlock;
-	struct bf_pe_set polls; /* one of its threads waits for a completion, for ever */
+	struct bf_pe_set polls; /* one of its threads waits for a completion, forever */
 };
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)

@@ -113,7 +113,7 @@ static struct bf_mlx5_rule_poller *poller_of(struct bf_mlx5_rule_polls *p, uint3
 
 /*
  * Whoever takes completions in order looks at each of them, if not always at the first one first. Who takes completion
- * i for that of entry i leaves some out for ever.
+ * i for that of entry i leaves some out forever.
  */
 static void note_ahead(struct bf_mlx5_rule_polled_cq *cq, const struct bf_seen *e, uint64_t number)
 {

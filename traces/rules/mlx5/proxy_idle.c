@@ -41,10 +41,10 @@ const struct bf_rule bf_rule_mlx5_proxy_idle = {
 		.family = "mlx5",
 		.title = "the CPU proxy never rings for the GPU's entries",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A GPU that cannot reach doorbell pages leaves the index in memory, and a thread of the "
-			    "CPU does the rest. To the NIC nothing has happened until that thread rings.",
-		.wrong = "The thread looks at another slot than the GPU writes to, has ended, or was never started: "
-			    "the GPU waits for completions of entries that the NIC has not heard of.",
+		.hardware = "A GPU that cannot reach doorbell pages leaves the index in memory, and a CPU thread rings "
+			    "for it. The NIC sees nothing until that thread rings.",
+		.wrong = "The thread looks at another slot than the GPU writes to, has ended, or was never started. "
+			 "The GPU waits for completions of entries that the NIC does not know of.",
 		.fix = "Number slots in one place for both sides, leave out endpoints that do not exist, and end the "
 			    "thread after the last quiet.",
 		.sources = "deepseek-ai/DeepEP commit 91848ed; NVIDIA/nvshmem ibgda.cpp ibgda_rc_progress",

@@ -64,8 +64,8 @@ const struct bf_rule bf_rule_mlx5_quiet_early = {
 		.title = "quiet returned before its entries were complete",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A completion, and nothing else, says that an entry is done.",
-		.wrong = "The caller was told that all is complete while the NIC still had entries to do: what it "
-			 "does next may overtake its data.",
+		.wrong = "The call returned while the NIC still had entries to execute. What the caller does next may "
+			 "overtake its data.",
 		.fix = "Wait for the index that was published when quiet began, on every queue pair that was used; "
 		       "do not start from an uninitialised counter.",
 		.sources = "ROCm/rocm-systems PR#4698; NVIDIA/nvshmem ibgda_device.cuh ibgda_quiet",

@@ -53,9 +53,9 @@ const struct bf_rule bf_rule_mlx5_read_serial = {
 		.family = "mlx5",
 		.title = "reads and atomics go one round trip at a time",
 		.severity = BF_SEVERITY_NOTE,
-		.hardware = "A requester has as many READs and atomics in flight as RTR2RTS says (log_sra_max). The field that nobody "
-			    "sets means one.",
-		.wrong = "It works, at the price of a round trip for each: signals, counters and gets wait for each other.",
+		.hardware = "A requester has as many READs and atomics in flight as RTR2RTS says (log_sra_max). If "
+			    "nobody sets the field, that is one.",
+		.wrong = "It works, but each signal, counter and get waits for the one before: one round trip each.",
 		.fix = "Set max_rd_atomic and, at the other end, max_dest_rd_atomic to what the device offers, most often 16.",
 		.sources = "openucx/ucx#11099; meta-pytorch/torchcomms#3926; deepseek-ai/DeepEP#437",
 		.example = "run gin-get --messages 32 --batch 16 --bug gin-depth-1",

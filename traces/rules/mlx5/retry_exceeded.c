@@ -20,8 +20,8 @@ const struct bf_rule bf_rule_mlx5_retry_exceeded = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A requester that gets no acknowledgement sends again after its time-out, retry_cnt "
 			    "times, and then fails the queue pair with syndrome 15, vendor 81 (83 for an atomic).",
-		.wrong = "The peer is gone, its queue pair is not ready or has failed, or packets are lost on the "
-			 "way. What follows on this queue pair is flushed with 05/f9 and tells nothing.",
+		.wrong = "The peer is gone, its queue pair is not ready or has failed, or packets are lost on the way. "
+			 "Later entries on this queue pair are flushed with 05/f9: ignore those.",
 		.fix = "Look at the other side first: its queue pair's state and its first error; then at the path "
 		       "(GID, VLAN, MTU, PFC, link).",
 		.sources = "NVIDIA/nccl#426, #1405, #1664; openucx/ucx#6669; InfiniBand Architecture vol. 1, 9.7.6",

@@ -154,11 +154,12 @@ const struct bf_rule bf_rule_mlx5_ring_overlap = {
 		.family = "mlx5",
 		.title = "a ring lies in memory that is not its own",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The NIC takes the address of each ring as it is told, and looks for no other queue there.",
+		.hardware = "The NIC uses the ring addresses that it is given. It does not check whether they overlap.",
 		.wrong = "Rings were carved too close to each other or at the same offset: entries or completions of one queue "
 			 "overwrite those of another.",
-		.fix = "A send ring takes 64 bytes a WQEBB behind its receive ring, a completion queue 64 bytes an entry (a "
-		       "collapsed one: 64 bytes in all). Compute offset and size from the same numbers.",
+		.fix = "A send ring takes 64 bytes per WQEBB, behind its receive ring. A completion queue takes 64 "
+		       "bytes per entry (a collapsed one 64 bytes in all). Compute offset and size from the same "
+		       "numbers.",
 		.sources = "mlx5 PRM, Queue Pair Context and Completion Queue Context",
 		.test = "tests/traces/test_rules_errors.c",
 		.why = "The driver carves rings one behind the other.",

@@ -36,7 +36,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 		       "%s was sent %" PRIu64 " times, from PSN %" PRIu32
 		       " on, and each time the other end answered that it has no receive for it (RNR NAK)%s",
 		       bf_mlx5_rule_entry(queue, q->done.upto).text, q->rnr.times + 1, q->rnr.psn,
-		       q->rnr_retries == FOR_EVER ? "; with rnr_retry 7 this goes on for ever" : "");
+		       q->rnr_retries == FOR_EVER ? "; with rnr_retry 7 this goes on forever" : "");
 	far = bf_mlx5_rule_far(r->rules, queue);
 	if (far)
 		bf_finding_say(f, ". That is %s: no receive is left there that the device knows of",

@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_mlx5_rnr_finite = {
 		.family = "mlx5",
 		.title = "the receiver was not ready, and the sender's RNR retries are limited",
 		.severity = BF_SEVERITY_WARNING,
-		.hardware = "rnr_retry 7 means for ever; smaller numbers are counted down with each RNR NAK and end "
+		.hardware = "rnr_retry 7 means forever; smaller numbers are counted down with each RNR NAK and end "
 			    "in syndrome 16.",
 		.wrong = "It worked this time; a slower receiver makes the queue pair fail.",
 		.fix = "Set rnr_retry to 7, or post receives before the sender may send.",

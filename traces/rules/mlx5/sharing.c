@@ -139,8 +139,9 @@ const struct bf_rule bf_rule_mlx5_sharing = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Plain loads and stores of two threads, and atomics of block scope of two blocks, do not see "
 			    "each other: both get the same slots.",
-		.wrong = "GPUNetIO's sharing mode is an argument of each call and no property of the queue pair. A mode "
-			 "narrower than the sharers gives slots twice and loses published ones, without an error.",
+		.wrong = "GPUNetIO's sharing mode is an argument of each call, not a property of the queue pair. A "
+			 "mode narrower than the sharers hands out slots twice and loses published ones, without an "
+			 "error.",
 		.fix = "One mode for all calls on a queue pair: exclusive for one thread, cta for one block, else gpu; or a "
 		       "queue pair for each block.",
 		.sources = "aws/aws-ofi-nccl#1279; NVIDIA-DOCA/gpunetio doca_gpunetio_dev_verbs_qp.cuh",

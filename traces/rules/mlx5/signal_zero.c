@@ -85,8 +85,9 @@ const struct bf_rule bf_rule_mlx5_signal_zero = {
 		.family = "mlx5",
 		.title = "atomics come to a word that somebody waits for, and do not change it",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A fetch-and-add adds what its entry says, in big-endian; a compare-and-swap stores only where it "
-			    "finds what it compares with. Both complete without a word if nothing changes.",
+		.hardware = "A fetch-and-add adds what its entry says, in big-endian. A compare-and-swap stores only "
+			    "if it finds the value that it compares with. Both complete normally even if nothing "
+			    "changes.",
 		.wrong = "A signal that adds 0 arrives and is not seen: the operand was not filled in, was taken from another "
 			 "field, or was lost on its way through a proxy's descriptor.",
 		.fix = "Print operand and address of the signal where it is asked for and in the entry that is posted.",

@@ -45,7 +45,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	bf_finding_index(f, s->index);
 	bf_finding_say(f,
 		       "%s is a WAIT for completion %" PRIu32 " of CQ 0x%" PRIx32 ", %s has %" PRIu64
-		       " so far: what follows on this queue pair waits for ever",
+		       " so far: what follows on this queue pair waits forever",
 		       bf_mlx5_rule_entry(queue, s->index).text, s->count, s->cqn,
 		       s->cqn == q->send_cqn ? "which is its own queue pair's and" : "which", cq ? cq->written : 0);
 }

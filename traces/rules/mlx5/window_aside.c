@@ -133,10 +133,11 @@ const struct bf_rule bf_rule_mlx5_window_aside = {
 		.family = "mlx5",
 		.title = "a key covers other memory than the driver's",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Where addresses of entries are offsets, only the pages that were registered say what they are "
-			    "offsets into.",
-		.wrong = "The buffer begins inside an allocation (of cudaMalloc, of a dma-buf), and the allocation was registered from "
-			 "its beginning: each transfer is as much aside, at both ends, without an error.",
+		.hardware = "If entries contain offsets instead of addresses, only the registration says which memory "
+			    "they are offsets into.",
+		.wrong = "The buffer begins inside an allocation (of cudaMalloc, of a dma-buf), and the allocation was "
+			 "registered from its beginning. Each transfer is shifted by that distance, at both ends, "
+			 "without an error.",
 		.fix = "Ask for the allocation's base (cuMemGetAddressRange) and pass the buffer's offset in it to the "
 		       "registration, or add it to each address.",
 		.sources = "openucx/ucx#11374; mlx5dv_devx_umem_reg_ex",

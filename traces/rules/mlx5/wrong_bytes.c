@@ -99,7 +99,7 @@ const struct bf_rule bf_rule_mlx5_wrong_bytes = {
 		.family = "mlx5",
 		.title = "memory holds something else than the workload expects",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The NIC moves what entries say, from where they say, to where they say.",
+		.hardware = "The NIC moves exactly the bytes that its entries describe.",
 		.wrong = "Everything was executed and the result is wrong: an address, a length or a value differs from what was "
 			 "meant, in an entry or in a table of bases that it was computed from.",
 		.fix = "Compare address and length of the entry that is named with what the call asked for, then where they are "

@@ -19,8 +19,8 @@ const struct bf_rule bf_rule_nvme_keep_alive = {
 		.family = "nvme",
 		.title = "the controller was not kept alive",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "With a Keep Alive Timeout set (feature 0Fh, or by the Connect command) a controller that "
-			    "gets no Keep Alive in time takes the host for dead, sets CSTS.CFS and stops.",
+		.hardware = "With a Keep Alive Timeout set (feature 0Fh, or by the Connect command), a controller that "
+			    "gets no Keep Alive in time assumes that the host is dead, sets CSTS.CFS and stops.",
 		.wrong = "The driver set the time-out, or left one from before in force, and its Keep Alive came too "
 			 "late or never.",
 		.fix = "Send Keep Alive at half the time-out, from a thread that no I/O can hold up, or set the "

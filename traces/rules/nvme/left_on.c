@@ -81,11 +81,14 @@ const struct bf_rule bf_rule_nvme_left_on = {
 		.family = "nvme",
 		.title = "a controller is not shut down",
 		.severity = BF_SEVERITY_WARNING,
-		.hardware = "A controller goes on until CC.SHN asks for a shutdown and CC.EN is cleared. It counts what it is not "
-			    "told of as an unsafe shutdown, and writes completions to its queues as long as they are there.",
-		.wrong = "The driver went away, or waits for CSTS.SHST, without having asked: memory that is given to somebody "
-			 "else may still be written, and what the controller kept in its cache may be lost.",
-		.fix = "Delete I/O queues, set CC.SHN to 1, wait for CSTS.SHST to be 2, clear CC.EN; on every way out.",
+		.hardware = "A controller keeps running until CC.SHN requests a shutdown and CC.EN is cleared. It "
+			    "counts a stop without that as an unsafe shutdown, and writes completions to its queues as "
+			    "long as they exist.",
+		.wrong = "The driver exits, or waits for CSTS.SHST, without having requested a shutdown. Memory that "
+			 "is used for something else may still be written, and data in the controller's cache may be "
+			 "lost.",
+		.fix = "On every exit path: delete I/O queues, set CC.SHN to 1, wait until CSTS.SHST is 2, clear "
+		       "CC.EN.",
 		.sources = "NVM Express Base 2.0, 3.6.1; docs/hardware/nvme.md",
 		.test = "tests/traces/test_rules_nvme_more.c",
 		.why = "Every workload shuts its controller down; one that fails is abandoned with its device.",

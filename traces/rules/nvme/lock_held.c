@@ -52,7 +52,7 @@ static void end(struct bf_rule_run *r, bool complete)
 	bf_finding_since(f, s->since_ps, s->record);
 	bf_finding_say(f,
 		       "%" PRIu32 " thread%s for the lock at 0x%" PRIx64
-		       " for ever, %s first, and all others have ended: whoever had it did not give it back",
+		       " forever, %s first, and all others have ended: whoever had it did not give it back",
 		       s->waiting, s->waiting == 1 ? " waits" : "s wait", s->va, bf_rule_actor(r->rules, s->actor));
 }
 
@@ -62,11 +62,10 @@ const struct bf_rule bf_rule_nvme_lock_held = {
 		.family = "nvme",
 		.title = "a queue's lock is never released",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A queue pair has one tail and one head: threads that share it take turns by a lock of the "
-			    "driver, of which the controller knows nothing.",
-		.wrong = "A thread left the part that the lock protects without releasing it, so everybody else waits "
-			 "for ever.",
-		.fix = "Release the lock on every way out, after a fence that shows what was done under it.",
+		.hardware = "A queue pair has one tail and one head. Threads that share it take turns by a lock of the "
+			    "driver. The controller does not know that lock.",
+		.wrong = "A thread left the critical section without releasing the lock, so all others wait forever.",
+		.fix = "Release the lock on every path, after a fence that makes the work under the lock visible.",
 		.sources = "ZaidQureshi/bam nvm_parallel_queue.h",
 		.example = "run nvme-read --threads 4 --share 4 --commands 8 --size 512 --bug lock-kept",
 		.twin = "run nvme-read --threads 4 --share 4 --commands 8 --size 512",

@@ -64,7 +64,7 @@ const struct bf_rule bf_rule_nvme_no_interrupt = {
 		.hardware = "An interrupt is a posted write behind the completion. It comes when the queue has IEN "
 			    "set, its vector is neither masked (MSI-X table, INTMS) nor held back by coalescing, and "
 			    "the write is routed.",
-		.wrong = "The completion has been in memory for all that time; the driver slept. Linux prints "
+		.wrong = "The completion has been in memory all the time while the driver slept. Linux prints "
 			 "\"timeout, completion polled\".",
 		.fix = "Unmask the vector after handling it, give each queue the vector that its handler is for, and "
 		       "look at the queue once more after unmasking.",

@@ -48,11 +48,12 @@ const struct bf_rule bf_rule_nvme_queue_count = {
 		.family = "nvme",
 		.title = "more queues are created than were asked for",
 		.severity = BF_SEVERITY_WARNING,
-		.hardware = "Set Features, Number of Queues, names how many submission and completion queues are wanted, each "
-			    "from 0. The controller grants as many as it likes, and refuses numbers above that.",
-		.wrong = "The two counts, in the low and the high half of dword 11, are not those of the queues that are "
-			 "created: it works as long as the controller is generous.",
-		.fix = "Ask for both counts, less one each, and create what the answer grants at most.",
+		.hardware = "Set Features, Number of Queues, requests numbers of submission and of completion queues, "
+			    "each counted from 0. The controller grants as many as it likes, and refuses numbers above "
+			    "that.",
+		.wrong = "The two counts, in the low and the high half of dword 11, do not match the queues that are "
+			 "created. It works as long as the controller grants more.",
+		.fix = "Request both counts, less one each, and create at most what the answer grants.",
 		.sources = "NVM Express Base 2.0, 5.27.1.5; docs/hardware/nvme.md#admin-commands-9",
 		.test = "tests/traces/test_rules_nvme_more.c",
 		.why = "Every workload asks for what it creates.",

@@ -91,8 +91,8 @@ const struct bf_rule bf_rule_nvme_queue_overlap = {
 		.family = "nvme",
 		.title = "a queue lies in memory that is not its own",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The controller takes each ring's address as it is told: it does not look whether another "
-			    "queue lies there.",
+		.hardware = "The controller uses the ring addresses that it is given. It does not check whether they "
+			    "overlap.",
 		.wrong = "Rings were carved too close to each other, or at the same address: completions overwrite commands, or "
 			 "the commands and completions of another queue; or a ring is longer than the memory that was allocated.",
 		.fix = "A submission queue takes 64 bytes an entry, a completion queue 16, each rounded up to a page.",

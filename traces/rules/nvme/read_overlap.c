@@ -26,8 +26,8 @@ const struct bf_rule bf_rule_nvme_read_overlap = {
 		.severity = BF_SEVERITY_WARNING,
 		.hardware = "A controller writes the data of a read whenever it likes until it completes, in pieces "
 			    "and in any order; completions come in any order, too.",
-		.wrong = "Whoever looks at the buffer after the first completion may find the other read's data, or "
-			 "some of both. A benchmark that throws its data away may do this; nobody else.",
+		.wrong = "A thread that reads the buffer after the first completion may find the other read's data, or "
+			 "some of both. Only a benchmark that discards its data may do this.",
 		.fix = "One buffer for each command identifier, free again when its own completion has come.",
 		.sources = "NVM Express Base 2.0, 3.4",
 		.example = "run nvme-read --commands 8 --depth 4 --size 512 --bug buffer-shared",

@@ -25,7 +25,7 @@ static void end(struct bf_rule_run *r, bool complete)
 		bf_finding_say(
 		    f,
 		    "%s waits for completions of CQ %" PRIu64
-		    " and looks there by weak loads alone: a copy in its cache may answer them for ever, and "
+		    " and looks there by weak loads alone: a copy in its cache may answer them forever, and "
 		    "nothing keeps later loads behind them",
 		    bf_rule_actor(r->rules, p->actor), p->unseen_at->queue->number);
 	}
@@ -40,7 +40,7 @@ const struct bf_rule bf_rule_nvme_weak_poll = {
 		.hardware = "A GPU's first-level cache is not coherent: a weak load may be served from it however often it is "
 			    "repeated, and the compiler may take it out of the loop. Loads behind a weak one may be older "
 			    "than it.",
-		.wrong = "The thread may poll an old copy for ever, or take the completion and then read data from before "
+		.wrong = "The thread may poll an old copy forever, or take the completion and then read data from before "
 			 "it. That it did not happen in this run is luck.",
 		.fix = "Poll the dword with the phase tag by an acquiring load of system scope (ld.acquire.sys, "
 		       "cuda::atomic_ref::load), or by volatile or relaxed loads and a fence after the one that found the "

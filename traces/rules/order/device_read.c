@@ -20,11 +20,12 @@ const struct bf_rule bf_rule_order_device_read = {
 		.severity = BF_SEVERITY_WARNING,
 		.hardware = "A plain store becomes visible at any time before the thread's next fence of sufficient scope. A "
 			    "device that a doorbell sets to work reads memory whenever it likes.",
-		.wrong = "From the store to the device's read there is no chain of fences, releases and acquires that reach "
-			 "each other. This run did no harm by it; another one, or another GPU, could.",
-		.fix = "Put a fence that reaches the device (GPU scope for what lies in the GPU's memory, system scope for what "
-		       "lies in the host's) between the store and the doorbell. Where another thread rings, hand it on: a "
-		       "release behind the store, an acquire before the doorbell, both of a scope that holds both threads.",
+		.wrong = "No chain of fences, releases and acquires leads from the store to the device's read. It did "
+			 "no harm in this run; in another run, or on another GPU, it could.",
+		.fix = "Put a fence that reaches the device (GPU scope for data in the GPU's memory, system scope for "
+		       "data in host memory) between the store and the doorbell. If another thread rings, add a "
+		       "release behind the store and an acquire before the doorbell, both of a scope that includes "
+		       "both threads.",
 		.sources = "PTX ISA, Memory Consistency Model, Causality order; docs/memory-model.md",
 		.example = "run ibgda-put --messages 1 --ordering sc --bug cta-fence",
 		.twin = "run ibgda-put --messages 1 --ordering sc",

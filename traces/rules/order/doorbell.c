@@ -22,10 +22,11 @@ const struct bf_rule bf_rule_order_doorbell = {
 		.family = "order",
 		.title = "a doorbell could overtake what it announces",
 		.severity = BF_SEVERITY_WARNING,
-		.hardware = "A store to a device and a store to memory take different ways. Without a fence between them the "
-			    "later one may arrive first, whatever the semantics of the store to memory.",
-		.wrong = "The thread stored an index where the device looks, rang, and nothing orders the two. It came in time in "
-			 "this run; if it does not, the device finds the old index and nobody rings again.",
+		.hardware = "A store to a device and a store to memory take different paths. Without a fence between "
+			    "them the later one may arrive first, whatever the semantics of the store to memory.",
+		.wrong = "The thread stored an index that the device reads, then rang, and nothing orders the two. It "
+			 "came in time in this run. If it does not, the device finds the old index and nobody rings "
+			 "again.",
 		.fix = "A fence that reaches the device between the index and the doorbell, or a doorbell with release "
 		       "semantics.",
 		.sources = "PTX ISA, Memory Consistency Model, Causality order; NVIDIA/nvshmem ibgda_device.cuh ibgda_post_send; docs/memory-model.md",

@@ -22,10 +22,11 @@ const struct bf_rule bf_rule_order_index = {
 		.family = "order",
 		.title = "an index in memory could be seen before what it announces",
 		.severity = BF_SEVERITY_WARNING,
-		.hardware = "A device that finds its index in memory reads it for each doorbell that arrives, and goes as far as "
-			    "it says. A fence before the next doorbell does not help what an earlier doorbell finds.",
-		.wrong = "Nothing but the doorbell orders the entry. The index, which was stored without a fence between, could "
-			 "have been read on behalf of a doorbell of earlier, and the entry fetched before it was written.",
+		.hardware = "A device whose index is in memory reads it at each doorbell, and executes up to it. A "
+			    "fence before the next doorbell does not order what an earlier doorbell reads.",
+		.wrong = "Only the doorbell orders the entry. The index was stored without a fence in between, so an "
+			 "earlier doorbell could have made the device read it, and fetch the entry before it was "
+			 "written.",
 		.fix = "A fence that reaches the device between the last store into the entry and the index.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests; PTX ISA, "
 			   "Memory Consistency Model, Causality order; docs/memory-model.md",

@@ -21,11 +21,13 @@ const struct bf_rule bf_rule_order_weak_flag = {
 		.family = "order",
 		.title = "a thread polls what another one stores plainly",
 		.severity = BF_SEVERITY_WARNING,
-		.hardware = "A plain store and a load of another thread with nothing between them are a data race: when the store "
-			    "becomes visible, and whether in one piece, is left open. It orders nothing before it either.",
-		.wrong = "What looks like a flag is none: the thread that polls it learns nothing of what was stored before it.",
-		.fix = "Store flags with relaxed or release semantics (volatile on a GPU is relaxed) and a scope that holds both "
-		       "threads.",
+		.hardware = "A plain store and another thread's load with nothing between them are a data race. It is "
+			    "undefined when the store becomes visible, and whether in one piece. It orders nothing "
+			    "before it either.",
+		.wrong = "The word looks like a flag but is none: the thread that polls it learns nothing about "
+			 "earlier stores.",
+		.fix = "Store flags with relaxed or release semantics (volatile on a GPU is relaxed) and a scope that "
+		       "includes both threads.",
 		.sources = "PTX ISA, Memory Consistency Model, Data-races; docs/memory-model.md",
 		.test = "tests/traces/test_rules_happens.c",
 		.why = "No variant of our drivers stores a flag plainly.",

@@ -31,7 +31,7 @@ const struct bf_rule bf_rule_sdma_doorbell_lost = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A doorbell is a posted write that nobody acknowledges, and the engine looks at a ring "
 "only after one.",
-		.wrong = "The driver rang for packets, and the engine never heard of them.",
+		.wrong = "The driver rang for packets, but no doorbell arrived at the engine.",
 		.fix = "Check that the doorbell page is mapped uncached from the offset that CREATE_QUEUE returned, "
 "that the slot is the queue's (low 13 bits, 8 bytes each), and that the store is flushed.",
 		.sources = "docs/hardware/sdma.md#ring-4; ROCm/rocm-systems libhsakmt src/queues.c; ROCm/mori#693 (doorbells of engines that are fused off)",

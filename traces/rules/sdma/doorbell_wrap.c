@@ -24,7 +24,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(
 	    f,
 	    "%s rang the doorbell of %s with %" PRIu64 ", an offset in the ring, after bytes up to %" PRIu64
-	    " had been published: this queue's indices grow for ever, and the index of that place is %" PRIu64,
+	    " had been published: this queue's indices grow forever, and the index of that place is %" PRIu64,
 	    bf_rule_actor(r->rules, p->actor), bf_rule_queue_name(r->rules, e->queue), e->sdma_doorbell.value,
 	    e->sdma_doorbell.before, p->to);
 }

@@ -52,8 +52,8 @@ const struct bf_rule bf_rule_sdma_fence_shared = {
 		.title = "two submissions store the same step of one signal",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A FENCE stores what was computed when it was submitted; an ATOMIC computes when it runs.",
-		.wrong = "Two submissions that count on one signal were under way together: both store the same value, "
-"one step is lost, and whoever waits for the signal waits for ever.",
+		.wrong = "Two submissions that count on one signal were in flight together. Both store the same value, "
+			 "one step is lost, and a thread that waits for the signal waits forever.",
 		.fix = "Decrement by ATOMIC; where 64-bit PCIe atomics are missing, give each submission a signal of "
 "its own.",
 		.sources = "docs/hardware/sdma.md#other-packets-8; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand (platform_atomic_support_)",

@@ -56,8 +56,8 @@ const struct bf_rule bf_rule_sdma_not_paused = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "AMDKFD_IOC_UPDATE_QUEUE pauses a queue when it names no ring (address or size 0) or 0 percent. With a "
 			    "ring the queue goes on, whatever its state was.",
-		.wrong = "The update that was to pause named the ring, so packets ran and changed what nobody should have "
-			 "changed yet.",
+		.wrong = "The update that was meant to pause the queue named the ring, so packets ran and changed "
+			 "memory too early.",
 		.fix = "Pause with address and size 0, or with 0 percent, and look at the queue's state before relying on it.",
 		.sources = "docs/hardware/sdma.md#ring-8; Linux kfd_ioctl.h; ROCm/rocm-systems KFDQMTest.DisableSdmaQueueByUpdateWithNullAddress",
 		.test = "tests/traces/test_rules_order.c",

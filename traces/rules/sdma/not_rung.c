@@ -3,7 +3,7 @@
 
 #include "traces/rules/sdma/sdma.h"
 
-/* Threads that wait for their turn, for ever. */
+/* Threads that wait for their turn, forever. */
 #define WAITERS 32u
 struct state {
 	struct waiter {
@@ -85,9 +85,11 @@ const struct bf_rule bf_rule_sdma_not_rung = {
 		.title = "packets that nobody rings for",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The engine looks at a ring only after a doorbell.",
-		.wrong = "A submitter left its packets for a later submission to ring for, and no later one came, or it "
-			 "waits for a turn that never comes: they wait for ever, and so does whoever waits for them.",
-		.fix = "The last submission of a batch always rings; whoever waits rings first for what is published.",
+		.wrong = "A submitter left its packets for a later submission to ring for, and no later one came, or "
+			 "it waits for a turn that never comes. They wait forever, and so does every thread that waits "
+			 "for them.",
+		.fix = "The last submission of a batch always rings. A thread that waits first rings for what is "
+		       "published.",
 		.sources = "docs/hardware/sdma.md#submission-4; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister (one doorbell a submission)",
 		.example = "run sdma-copy --limit 10ms --bug no-doorbell",
 		.twin = "run sdma-copy --limit 10ms",

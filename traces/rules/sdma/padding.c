@@ -34,7 +34,7 @@ const struct bf_rule bf_rule_sdma_padding = {
 		.title = "the rest of the ring is skipped, not filled with NOPs",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The engine executes every dword of the ring up to its end.",
-		.wrong = "Bytes that were reserved as padding hold what an earlier lap left: the engine runs old "
+		.wrong = "Bytes that were reserved as padding hold what an earlier lap left: the engine executes old "
 			 "packets again.",
 		.fix = "Fill the rest of the ring with NOPs (or one NOP with a count) before publishing past it.",
 		.sources = "docs/hardware/sdma.md#ring-6; ROCR-Runtime amd_blit_sdma.cpp WrapIntoRing",

@@ -25,7 +25,7 @@ const struct bf_rule bf_rule_sdma_poll_timeout = {
 		.family = "sdma",
 		.title = "a poll gave up and the queue went on",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Bits 27:16 of the last dword of POLL_REGMEM count retries; 0xfff means for ever. No "
+		.hardware = "Bits 27:16 of the last dword of POLL_REGMEM count retries; 0xfff means forever. No "
 "document says that the queue stops when they run out.",
 		.wrong = "The dependency was not satisfied, and what depends on it ran.",
 		.fix = "Set the retry count to 0xfff.",

@@ -16,7 +16,7 @@ static struct bf_rule_queue *queue_of(struct bf_rules *rules, uint64_t va)
 	return NULL;
 }
 
-/* Who waits for a read pointer for ever, while the engine has taken all that there is. */
+/* Who waits for a read pointer forever, while the engine has taken all that there is. */
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
 {
 	struct bf_rule_queue *queue = queue_of(r->rules, e->deadlock.va);

@@ -47,7 +47,7 @@ const struct bf_rule bf_rule_sdma_signal_nobody = {
 		.hardware = "Only packets change what they name. An empty rectangle has no packets: "
 "hsa_amd_memory_async_copy_rect with a zero extent returns SUCCESS and does not touch the "
 "completion signal.",
-		.wrong = "Every packet has run, none stored to the word, and the thread waits for ever.",
+		.wrong = "Every packet has run, none stored to the word, and the thread waits forever.",
 		.fix = "Decrement the signal yourself when there is nothing to submit, or do not wait.",
 		.sources = "docs/hardware/sdma.md#signals-3; ROCR-Runtime hsa_ext_amd.cpp hsa_amd_memory_async_copy_rect",
 		.example = "run sdma-tiles --limit 10ms --bug zero-extent",

@@ -26,8 +26,8 @@ const struct bf_rule bf_rule_sdma_signal_overwritten = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A copy writes what its packet says: counts are minus one, pitches in elements or bytes "
 			    "as the form wants.",
-		.wrong = "The copy went further than was meant and destroyed a signal: whoever waits for it waits "
-			 "for ever.",
+		.wrong = "The copy went further than was meant and destroyed a signal. A thread that waits for it "
+			 "waits forever.",
 		.fix = "Check the packet that the finding names.",
 		.sources = "docs/hardware/sdma.md#signals; ROCR-Runtime amd_blit_sdma.cpp",
 		.example = "run sdma-fill --limit 10ms --bug fill-over",

@@ -90,7 +90,8 @@ const struct bf_rule bf_rule_sdma_unfenced = {
 		.severity = BF_SEVERITY_WARNING,
 		.hardware = "The engine fetches the ring when the doorbell arrives. Stores of a weakly ordered processor "
 			    "to memory and to a device overtake each other unless a fence stands between.",
-		.wrong = "The packets or the write pointer were in a store buffer when the doorbell was stored. It came " "in time in this run; SDMA-RING-ORDER is what happens when it does not.",
+		.wrong = "The packets or the write pointer were in a store buffer when the doorbell was stored. They "
+			 "came in time in this run. If they do not, the result is SDMA-RING-ORDER.",
 		.fix = "A release fence of system scope between the last store into ring and write pointer and the " "doorbell; a fence after the doorbell is too late.",
 		.sources = "ROCm/ROCR-Runtime amd_blit_sdma.cpp BlitSdma::UpdateWriteAndDoorbellRegister",
 		.example = "run sdma-copy --commands 1 --bug no-fence",

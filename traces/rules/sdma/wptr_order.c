@@ -24,12 +24,12 @@ const struct bf_rule bf_rule_sdma_wptr_order = {
 		.family = "sdma",
 		.title = "the doorbell is rung before the write pointer is in memory",
 		.severity = BF_SEVERITY_WARNING,
-		.hardware = "The doorbell says how far the engine may go, and the write pointer in memory says it "
-"again: from v12 of the queue descriptor on the scheduler reads it when it puts a queue "
-"back on the engine.",
+		.hardware = "The doorbell says how far the engine may go. The write pointer in memory repeats it: from "
+			    "v12 of the queue descriptor on, the scheduler reads it when it puts a queue back on the "
+			    "engine.",
 		.wrong = "The doorbell named an index that the write pointer had not reached. A queue that is restored "
-"at that moment goes on from the old one, and what was rung for waits until somebody rings "
-"again.",
+			 "at that moment continues from the old one, and the packets in between wait for the next "
+			 "doorbell.",
 		.fix = "Store the packets, then the write pointer, then a release fence, then the doorbell with the "
 "same value.",
 		.sources = "docs/hardware/sdma.md#submission-1; ROCR-Runtime amd_blit_sdma.cpp UpdateWriteAndDoorbellRegister; ROCm/rocm-systems#11544; Linux kfd_mqd_manager_v12.c",

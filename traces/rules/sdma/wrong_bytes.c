@@ -19,7 +19,7 @@ const struct bf_rule bf_rule_sdma_wrong_bytes = {
 		.family = "sdma",
 		.title = "the result differs from what the workload expects",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "The engine moves what the packet says, to where it says.",
+		.hardware = "The engine moves exactly the bytes that its packets describe.",
 		.wrong = "Everything was executed in order and the result is wrong: a count, a pitch, an extent or "
 			 "an address in a packet differs from what was meant.",
 		.fix = "Counts are bytes minus one; pitches minus one, in elements or bytes as the form wants; "

@@ -26,8 +26,7 @@ const struct bf_rule bf_rule_shmem_flag = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A reliable connection keeps the order of its own entries. Between two of them there is "
 			    "none, whatever the order in which they were posted.",
-		.wrong = "Puts rotate over several queue pairs, so the flag may arrive before the data that it "
-			    "speaks of.",
+		.wrong = "Puts rotate over several queue pairs, so the flag may arrive before its data.",
 		.fix = "nvshmem_fence() between the puts and the flag, nvshmem_put_signal(), or both on one queue "
 			    "pair.",
 		.sources = "OpenSHMEM 1.5, 9.10 Memory Ordering; deepseek-ai/DeepEP#74, #137; NVIDIA/nvshmem "

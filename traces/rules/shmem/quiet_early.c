@@ -70,9 +70,9 @@ const struct bf_rule bf_rule_shmem_quiet_early = {
 		.family = "shmem",
 		.title = "a fence or quiet left a queue pair out",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Each queue pair completes for itself: a completion on one says nothing of another.",
-		.wrong = "The call returned while entries that its own warp had posted were under way: it did not wait "
-			 "for the queue pair that they went by.",
+		.hardware = "Each queue pair completes separately: a completion on one says nothing about another.",
+		.wrong = "The call returned while entries that its own warp had posted were in flight: it did not wait "
+			 "for their queue pair.",
 		.fix = "Fence and quiet go over all queue pairs to all PEs that the caller may have used; lanes may "
 		       "share them out, and meet before they return.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh nvshmemi_ibgda_quiet, nvshmemi_ibgda_fence; OpenSHMEM 1.5, "

@@ -22,7 +22,7 @@ const struct bf_rule bf_rule_shmem_signal = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The signal of a put-with-signal is an atomic behind the WRITE on the same queue pair, "
 			    "which is what makes it arrive behind the data.",
-		.wrong = "The signal went first, so whoever waits for it reads the data's place too early.",
+		.wrong = "The signal went first, so a thread that waits for it reads the data too early.",
 		.fix = "Post the put, then the signal, on the same queue pair.",
 		.sources = "OpenSHMEM 1.5, 9.8 Signaling Operations; NVIDIA/nvshmem ibgda_device.cuh "
 			    "nvshmemi_ibgda_put_signal",
