@@ -299,7 +299,7 @@ const struct bf_check_form bf_check_hopper_timing = {
 		  .details = "FILE is JSON Lines with rows that a probe measured on a GPU; each is run as the same "
 			     "experiment on the model. A row is within bounds if its values are within 5 % or 3 cycles "
 			     "and its counts are equal. Rows with equal parameters are compared with each other, too, "
-			     "by the same bounds: what silicon does not repeat, no model can tell." },
+			     "by the same bounds: a model cannot be closer to silicon than silicon is to itself." },
 	.each = "row",
 	.list = "rows",
 	.tally_bytes = sizeof(struct tally),

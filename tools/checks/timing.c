@@ -282,11 +282,12 @@ static void end(void *tally)
 
 const struct bf_check_form bf_check_timing = {
 	.form = { .name = "timing",
-		  .details = "FILE is JSON Lines with figures that others published: \"device\", \"metric\", \"op\", "
-			     "size, queue pairs, depth, \"hardware\", \"conditions\", \"value\" and \"unit\". Each is "
-			     "run as the experiment that it was, or the reason is printed why it cannot be. The table "
-			     "tells the errors of each source. They are no pass or fail: the exit code is 0 when all "
-			     "could be read, 1 when a figure has a field that cannot be (docs/timing.md)." },
+		  .details =
+		      "FILE is JSON Lines with figures that others published: \"device\", \"metric\", \"op\", "
+		      "size, queue pairs, depth, \"hardware\", \"conditions\", \"value\" and \"unit\". Each is "
+		      "run as the experiment that it was; if that is impossible, the reason is printed. The table "
+		      "has the errors of each source. They do not fail the check: the exit code is 0 if all "
+		      "figures could be read, 1 if a field could not (docs/timing.md)." },
 	.each = "figure",
 	.list = "figures",
 	.tally_bytes = sizeof(struct tally),

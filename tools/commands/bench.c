@@ -351,7 +351,7 @@ static const struct bf_opt options[] = {
 	  .kind = BF_OPT_TEXT,
 	  .arg = "DIR",
 	  .help = "the folder of the programs (default: this build's)" },
-	{ .name = "full", .kind = BF_OPT_FLAG, .help = "all that they print, not only what has a limit" },
+	{ .name = "full", .kind = BF_OPT_FLAG, .help = "print everything, not only figures with a limit" },
 	{ .name = NULL },
 };
 

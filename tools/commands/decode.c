@@ -259,12 +259,11 @@ const struct bf_command bf_cmd_decode = {
 	.name = "decode",
 	.usage = "decode FORM HEX...",
 	.summary = "print the fields of a work-queue entry or a completion",
-	.details =
-	    "Other devices have forms, too; a name that is none lists them all.\n"
-	    "\n"
-	    "HEX may contain blanks, colons, commas and 0x, in one or more arguments; '-' reads standard "
-	    "input. Lines of a log do, too, as `belfry why` takes them: with clocks, ranks and offsets in front, "
-	    "several dumps in one paste.",
+	.details = "Other devices have forms, too; an unknown name lists them all.\n"
+		   "\n"
+		   "HEX may contain blanks, colons, commas and 0x, in one or more arguments; '-' reads standard "
+		   "input. It may also be lines of a log, as `belfry why` reads them: with clocks, ranks and offsets "
+		   "in front, several dumps in one paste.",
 	.form = form_at,
 	.options = options,
 	.min_args = 1,

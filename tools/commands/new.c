@@ -149,7 +149,7 @@ const struct bf_command bf_cmd_new = {
 	.usage = "new PROJECT DIR",
 	.summary = "write a small project: a test of your driver, or a device of your own",
 	.details =
-	    "Writes CMakeLists.txt, C files and a README into DIR, which must be empty or not be there. The project "
+	    "Writes CMakeLists.txt, C files and a README into DIR, which must be empty or not exist. The project "
 	    "builds against an installed Belfry, runs, and has a mistake whose cause Belfry names.\n"
 	    "\n"
 	    "  belfry new trial my-driver\n"

@@ -529,7 +529,7 @@ static const struct bf_opt options[] = {
 	  .help = "list the instructions of the modules, the most frequent first" },
 	{ .name = "excerpt",
 	  .kind = BF_OPT_FLAG,
-	  .help = "the file was cut out of a larger one: pass over statements that stand in no function" },
+	  .help = "the file was cut out of a larger one: skip statements outside of functions" },
 	{ 0 },
 };
 
@@ -538,15 +538,15 @@ const struct bf_command bf_cmd_ptx_check = {
 	.usage = "ptx check FILE...",
 	.summary = "list what PTX modules need, and what would be refused",
 	.details =
-	    "The files are read and linked as one program, as nvlink does; '-' is standard input. A mistake is told\n"
-	    "with file, line and column. For each kernel: statements of it and of what it calls, how many\n"
-	    "forms of instructions, how many functions it calls, its registers as declared, static shared\n"
-	    "memory (+: and dynamic), the largest .local frame, bytes of parameters. Instructions that the\n"
-	    "machine does not have are told of the kernels that can reach them. \"stops at\": the kernel starts, and\n"
-	    "fails when a lane gets there.\n"
+	    "Reads the files and links them as one program, as nvlink does; '-' is standard input. Errors are\n"
+	    "reported with file, line and column. For each kernel it prints: statements of it and of what it calls,\n"
+	    "number of forms of instructions, number of functions that it calls, registers as declared, static\n"
+	    "shared memory (+: and dynamic), the largest .local frame, bytes of parameters. An unsupported\n"
+	    "instruction is listed under the kernels that can reach it. \"stops at\": the kernel starts, and fails\n"
+	    "when a lane gets there.\n"
 	    "\n"
-	    "Exit code 1: a kernel can reach something that is refused. What other modules must define, and\n"
-	    "where a kernel would stop, does not count.\n"
+	    "Exit code 1: a kernel can reach something that is refused. Symbols that other modules must\n"
+	    "define, and \"stops at\", do not count.\n"
 	    "\n"
 	    "  nvcc -ptx -arch=sm_90 -lineinfo kernel.cu && belfry ptx check kernel.ptx",
 	.options = options,

@@ -316,7 +316,7 @@ static const struct bf_opt options[] = {
 	  .arg = "sc|tso|gpu|adversarial",
 	  .initial = "sc",
 	  .help = "how late stores become visible to others" },
-	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "of all that is left open" },
+	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "seed of everything random" },
 	{ .name = "time-limit", .kind = BF_OPT_TIME, .arg = "TIME", .initial = "10s", .help = "simulated time" },
 	{ .name = "trace", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write all records" },
 	{ 0 },
@@ -328,10 +328,10 @@ const struct bf_command bf_cmd_ptx_run = {
 	.summary = "run one kernel of PTX modules",
 	.details =
 	    "VALUE of --arg is TYPE:NUMBER (u8 to u64, s8 to s64, f32, f64), bytes:HEX for structures, or\n"
-	    "buffer:SIZE: memory whose address is the argument. Behind the size, each after a comma: what it\n"
-	    "begins with, zero, fill=BYTE, count (words 0, 1, 2, ...), random=SEED (word i is the low half of\n"
-	    "splitmix64(SEED << 32 | i)) or file=PATH; what is shown of it in the end, hex, words or floats, or\n"
-	    "the first N of them: words=N; save=PATH, and expect=PATH, which must have the same bytes.\n"
+	    "buffer:SIZE: memory whose address is the argument. More may follow the size, each after a comma.\n"
+	    "Initial contents: zero, fill=BYTE, count (words 0, 1, 2, ...), random=SEED (word i is the low half of\n"
+	    "splitmix64(SEED << 32 | i)) or file=PATH. Printed at the end: hex, words or floats, or the first N of\n"
+	    "them (words=N). save=PATH writes the buffer; expect=PATH compares it with a file.\n"
 	    "\n"
 	    "Exit code 1: the kernel failed, hangs, or a buffer is not as expected. 2: the modules or the\n"
 	    "options are wrong, or the kernel can reach something that is refused.\n"

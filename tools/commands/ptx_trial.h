@@ -26,8 +26,7 @@ int bf_ptx_trial_open(const struct bf_args *args, struct bf_ptx_trial *w, struct
 	    { .name = "prepare",                                                                                       \
 	      .kind = BF_OPT_TEXT,                                                                                     \
 	      .arg = "NAME",                                                                                           \
-	      .help =                                                                                                  \
-		  "a kernel with the same parameters that one thread runs before, to fill in what the other needs" },  \
+	      .help = "a kernel with the same parameters that one thread runs first, to prepare the memory" },         \
 	    { .name = "grid",                                                                                          \
 	      .kind = BF_OPT_U64,                                                                                      \
 	      .arg = "N",                                                                                              \
@@ -50,7 +49,7 @@ int bf_ptx_trial_open(const struct bf_args *args, struct bf_ptx_trial *w, struct
 	      .kind = BF_OPT_U64,                                                                                      \
 	      .arg = "BYTES",                                                                                          \
 	      .initial = "0",                                                                                          \
-	      .help = "so many bytes of the peer's heap must be those of the kernel's in the end" },                   \
+	      .help = "this many bytes of the peer's heap must equal the kernel's at the end" },                       \
 	    { .name = "collapsed", .kind = BF_OPT_FLAG, .help = "completions overwrite one entry, as with IBGDA" },    \
 	    { .name = "rings-in-host", .kind = BF_OPT_FLAG, .help = "rings and doorbell records are in host memory" }, \
 	    { .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "the first seed" },              \

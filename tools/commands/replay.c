@@ -46,7 +46,7 @@ static const struct bf_opt options[] = {
 	{ .name = "life",
 	  .kind = BF_OPT_TEXT,
 	  .arg = "QPN:INDEX",
-	  .help = "the entry whose life to tell, by queue pair and counter, or none; default: the first that "
+	  .help = "the entry whose life to print, by queue pair and counter, or none; default: the first that "
 		  "diverges, failed, has no doorbell or asked for a completion" },
 	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "seed of everything random" },
 	{ .name = "profile",

@@ -164,14 +164,16 @@ const struct bf_decode_form bf_decode_wqe = {
 
 const struct bf_decode_form bf_decode_dc_wqe = {
 	.form = { .name = "mlx5-dc-wqe",
-		  .details = "one of a DC initiator: it has an address vector, and nothing in the bytes says so." },
+		  .details =
+		      "a send entry of a DC initiator. It has an address vector, which its bytes do not announce." },
 	.kind = BF_EVIDENCE_ENTRY,
 	.decode = decode_wqe,
 	.own = &initiator,
 };
 
 const struct bf_decode_form bf_decode_ud_wqe = {
-	.form = { .name = "mlx5-ud-wqe", .details = "one of a datagram queue, which has an address vector, too." },
+	.form = { .name = "mlx5-ud-wqe",
+		  .details = "a send entry of a datagram queue, which has an address vector, too." },
 	.kind = BF_EVIDENCE_ENTRY,
 	.decode = decode_wqe,
 	.own = &datagram,

@@ -233,10 +233,9 @@ const struct bf_command bf_cmd_fences_trial = {
 	.usage = "fences trial [options] -- PROGRAM [ARG]...",
 	.summary = "a verdict on each fence of your own code, in a program with a trial",
 	.details =
-	    "PROGRAM is a test with a trial (belfry new trial), as it is: linked with Belfry, and with debug\n"
-	    "information for the lines. It runs once for each search; its trial then goes through all runs with\n"
-	    "at most --delays delays instead of what it does otherwise. Small trials only: an entry or two, one\n"
-	    "or two threads.\n"
+	    "PROGRAM is your test with a trial (see belfry new trial), unchanged: linked with Belfry, and with\n"
+	    "debug information for the lines. It runs once for each search, and its trial then goes through all\n"
+	    "runs with at most --delays delays. Use small trials only: an entry or two, one or two threads.\n"
 	    "\n"
 	    "Exit code 0: the code is good as it is. 1: it fails, something is missing. 2: the program or the\n"
 	    "options are wrong.\n"

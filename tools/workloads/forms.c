@@ -64,8 +64,8 @@ static const struct bf_opt explore_first[] = {
 	  .kind = BF_OPT_U64,
 	  .arg = "N",
 	  .initial = "0",
-	  .help = "with --exhaustive: tries N of the delays that nobody could notice, to check that nothing comes of "
-		  "them",
+	  .help = "with --exhaustive: also try N of the delays that nobody could notice, to check that they change "
+		  "nothing",
 	  .min = 0,
 	  .max = UINT32_MAX },
 	{ .name = "runs",
@@ -290,12 +290,12 @@ static void write_explore(FILE *out, const struct bf_family *f)
 	      "\n",
 	      out);
 	if (f->shapes)
-		fputs(
-		    "Every fourth seed has another shape in turn, unless the options below that it sets are given: "
-		    "rings\n"
-		    "that are near full, delays and losses, more threads. If no run fails, it says what was covered.\n"
-		    "\n",
-		    out);
+		fputs("Every fourth seed uses another shape in turn (nearly full rings, delays and losses, more "
+		      "threads),\n"
+		      "unless you give the options that it would set. If no run fails, the result says what was "
+		      "covered.\n"
+		      "\n",
+		      out);
 	fputs("The result does not depend on --jobs.\n", out);
 	if (f->explore.details)
 		fprintf(out, "\n%s\n", f->explore.details);
@@ -303,19 +303,16 @@ static void write_explore(FILE *out, const struct bf_family *f)
 
 static void write_fences(FILE *out, const struct bf_family *f)
 {
-	fputs(
-	    "Finds each fence, release, acquire, ordered atomic and scope that the workload's code comes by, makes "
-	    "each\n"
-	    "weaker, and searches all runs with at most --delays delays, as explore --exhaustive does. Says of each:\n"
-	    "needed, with a run that fails when it is weaker; stronger than needed, with the weakest form that "
-	    "passes;\n"
-	    "redundant. If the code fails as it is, something is missing: the run and its cause are told. \"may be\n"
-	    "missing\": nothing fails, but rules of order find accesses that nothing orders.\n"
-	    "\n"
-	    "What is not needed is so at this size and within these bounds. The defaults are small.\n"
-	    "\n"
-	    "Workloads: ",
-	    out);
+	fputs("Finds each fence, release, acquire, ordered atomic and scope that the workload executes, weakens each,\n"
+	      "and searches all runs with at most --delays delays, as explore --exhaustive does. The verdicts are:\n"
+	      "needed, with a run that fails when it is weaker; stronger than needed, with the weakest form that\n"
+	      "passes; redundant. If the code fails unchanged, something is missing, and the run and its cause are\n"
+	      "printed. \"may be missing\": nothing fails, but rules of order find accesses that nothing orders.\n"
+	      "\n"
+	      "\"Not needed\" holds at this size and within these bounds only. The defaults are small.\n"
+	      "\n"
+	      "Workloads: ",
+	      out);
 	write_works(out, f, ", ");
 	fputs(".\n", out);
 }

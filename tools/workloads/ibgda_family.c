@@ -73,8 +73,7 @@ static const struct bf_opt options[] = {
 	  "add a backup queue pair for each, on the neighbour port or NIC, and a supervisor that moves "
 	  "traffic when a link is cut",
 	  0, 0, backup),
-	O("must-move", FLAG, NULL, NULL, "with --backup: a run in which no traffic had to move is a failure", 0, 0,
-	  must_move),
+	O("must-move", FLAG, NULL, NULL, "with --backup: fail a run in which no traffic had to move", 0, 0, must_move),
 	O("proxy", FLAG, NULL, NULL, "a CPU thread rings doorbells for the GPU's threads", 0, 0, proxy),
 	O("agent", ENUM, "gpu|cuda|ptx", "gpu",
 	  "who runs the GPU threads: our code as C, or as nvcc compiled it (ptx), or a real GPU (with --backend mlx5, "
