@@ -19,7 +19,7 @@ struct bf_iomap {
 int bf_ioas_init(struct bf_ioas *as, struct bf_sim *sim, const char *name, uint64_t page_bytes)
 {
 	if (page_bytes < BF_PAGE || (page_bytes & (page_bytes - 1)))
-		return bf_fail(&sim->error, -EINVAL, "IOAS '%s': page size %llu is no power of two of at least 4096",
+		return bf_fail(&sim->error, -EINVAL, "IOAS '%s': page size %llu is not a power of two of at least 4096",
 			       name, (unsigned long long)page_bytes);
 	*as = (struct bf_ioas){ .sim = sim, .page = page_bytes };
 	strncpy(as->name, name, sizeof(as->name) - 1);

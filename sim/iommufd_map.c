@@ -296,7 +296,7 @@ static int file_pages(struct bf_iommufd *fd, struct bf_dmabuf *buf, uint64_t sta
 	int rc;
 
 	if (!buf)
-		return bf_fail(&fd->sim->error, -EBADF, "IOMMUFD: that is no file");
+		return bf_fail(&fd->sim->error, -EBADF, "IOMMUFD: that is not a file");
 	if (start % BF_PAGE || start > buf->size || len > buf->size - start)
 		return bf_fail(&fd->sim->error, -EINVAL, "IOMMUFD: 0x%llx bytes from 0x%llx are not in '%s'",
 			       (unsigned long long)len, (unsigned long long)start, buf->name);

@@ -41,7 +41,8 @@ int bf_rules_unknown(const struct bf_rule_text *p, struct bf_rule_word w, const 
 					: s.best ? " There are "
 						 : "; there are ",
 					names[i]);
-	return bf_rules_fail(p, w.at, "'%.*s' is no %s%s%s", (int)(w.len < 40 ? w.len : 40), w.at, what, hint, list);
+	return bf_rules_fail(p, w.at, "'%.*s' is not a known %s%s%s", (int)(w.len < 40 ? w.len : 40), w.at, what, hint,
+			     list);
 }
 
 static bool is_blank(char c)

@@ -325,7 +325,7 @@ static int read_pair(struct bf_ibgda_env *env, const struct pair *p)
 	for (size_t i = 0; i < BF_ARRAY_LEN(dropped); i++)
 		if (named(p, dropped[i]))
 			return 0;
-	return bf_fail(p->err, -EINVAL, "line %u: '%.*s' is no option of this transport", p->line,
+	return bf_fail(p->err, -EINVAL, "line %u: '%.*s' is not an option of this transport", p->line,
 		       (int)(p->name_len < 40 ? p->name_len : 40), p->name);
 }
 

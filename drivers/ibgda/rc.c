@@ -143,7 +143,7 @@ int bf_ibgda_reconnect(struct bf_ibgda_transport *t, const struct bf_ibgda_qp *q
 	int rc;
 
 	if (!b || peer == t->pe)
-		return bf_fail(t->err, -EINVAL, "PE %u: QP 0x%x is no connection of this transport", t->pe, qp->qpn);
+		return bf_fail(t->err, -EINVAL, "PE %u: QP 0x%x is not a connection of this transport", t->pe, qp->qpn);
 	ep = &b->ep[(i - b->first) * t->npes + peer];
 	BF_MLX5_SET(in, BF_CMD_IN_NUMBER, ep->qpn);
 	rc = bf_ibgda_cmd(t, b->nic, BF_MLX5_CMD_2RST_QP, "2RST_QP", in, sizeof(in), NULL);

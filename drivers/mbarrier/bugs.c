@@ -73,7 +73,7 @@ const struct bf_mbar_bug bf_mbar_bugs[] = {
 	  "the store buffer is filled again without waiting for the bulk store that reads it" },
 	{ BF_MBAR_BUG_NO_COMMIT, PIPELINE, "no-commit", "bulk stores are in no group" },
 	{ BF_MBAR_BUG_ODD_SIZE, PIPELINE, "odd-size", "a bulk copy of 8 bytes less than a multiple of 16" },
-	{ BF_MBAR_BUG_ODD_ADDRESS, PIPELINE, "odd-address", "a bulk copy to an address that is no multiple of 16" },
+	{ BF_MBAR_BUG_ODD_ADDRESS, PIPELINE, "odd-address", "a bulk copy to an address that is not a multiple of 16" },
 	{ BF_MBAR_BUG_FAR_STAGE, PIPELINE, "far-stage", "a bulk copy to behind the block's shared memory" },
 	{ BF_MBAR_BUG_READ_AGAIN, PIPELINE, "read-again",
 	  "a stage is read after the fence that lets a copy overwrite it (with --style guide)" },

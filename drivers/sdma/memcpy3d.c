@@ -114,8 +114,9 @@ static int make_rect(const char *side, uint32_t x, uint32_t y, uint32_t z, uint3
 		return bf_fail(err, -EINVAL, "%s: a slice of %" PRIu64 " bytes has no %u rows of %" PRIu64 " bytes",
 			       side, out->slice_pitch, d->height, out->row_pitch);
 	if (out->slice_pitch % out->row_pitch)
-		return bf_fail(err, -EINVAL, "%s: a slice of %" PRIu64 " bytes is no multiple of the pitch of %" PRIu64,
-			       side, out->slice_pitch, out->row_pitch);
+		return bf_fail(err, -EINVAL,
+			       "%s: a slice of %" PRIu64 " bytes is not a multiple of the pitch of %" PRIu64, side,
+			       out->slice_pitch, out->row_pitch);
 	out->start = z * out->slice_pitch + y * out->row_pitch + x;
 	return 0;
 }
@@ -172,7 +173,7 @@ static void choose_engine(struct bf_hip_plan *plan, const struct bf_sdma_drv_cap
 	struct bf_sdma_drv_rect r;
 
 	if ((plan->src.row_pitch | plan->src.slice_pitch | plan->dst.row_pitch | plan->dst.slice_pitch) % 4) {
-		choose(plan, BF_HIP_PATH_ROWS, "a pitch or slice is no multiple of 4");
+		choose(plan, BF_HIP_PATH_ROWS, "a pitch or slice is not a multiple of 4");
 		plan->copies = (uint64_t)plan->height * plan->depth;
 		return;
 	}

@@ -78,7 +78,7 @@ int bf_trial_ptx_launch(struct bf_trial *t, uint32_t pe, struct bf_ptx_library *
 		uint32_t offset, size;
 
 		if (bf_ptx_library_param(lib, kernel, i, &offset, &size) || size > sizeof(args[i]))
-			return bf_trial_fail(t, -EINVAL, "parameter %u of kernel %s is no pointer or integer", i,
+			return bf_trial_fail(t, -EINVAL, "parameter %u of kernel %s is not a pointer or integer", i,
 					     kernel);
 		memcpy(params + offset, &args[i], size);
 	}

@@ -387,7 +387,8 @@ static int parse_bth(const uint8_t *frame, uint32_t end, struct bf_roce *out, st
 		return bf_fail(err, -EBADMSG, "%s packet carries %u bytes of payload", bf_roce_opcode_name(bth[0]),
 			       body);
 	if ((body + out->pad) & 3)
-		return bf_fail(err, -EBADMSG, "payload of %u bytes and pad of %u are no multiple of 4", body, out->pad);
+		return bf_fail(err, -EBADMSG, "payload of %u bytes and pad of %u are not multiples of 4", body,
+			       out->pad);
 	out->payload_len = body;
 	return 0;
 }

@@ -196,7 +196,7 @@ int bf_topology_parse(const char *text, struct bf_topology *out, struct bf_error
 	while (w.len && kind < BF_ARRAY_LEN(kind_names) && !bf_word_is(w, kind_names[kind]))
 		kind++;
 	if (kind == BF_ARRAY_LEN(kind_names))
-		return bf_rules_fail(&p, w.at, "'%.*s' is no topology: switch, leaf-spine or rail",
+		return bf_rules_fail(&p, w.at, "'%.*s' is not a topology: switch, leaf-spine or rail",
 				     (int)(w.len < 40 ? w.len : 40), w.at);
 	t.kind = (enum bf_topology_kind)kind;
 	set_defaults(&t);

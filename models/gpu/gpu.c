@@ -55,7 +55,7 @@ static int check_profile(struct bf_sim *sim, const char *name, const struct bf_g
 	if (p->line != 64 && p->line != BF_GPU_LINE_MAX)
 		return bf_fail(&sim->error, -EINVAL, "GPU '%s': lines of %u bytes: must be 64 or 128", name, p->line);
 	if (!p->vram_bytes || p->vram_bytes % BF_PAGE || p->l2_bytes < p->line)
-		return bf_fail(&sim->error, -EINVAL, "GPU '%s': VRAM of %llu bytes or L2 of %llu bytes is no size",
+		return bf_fail(&sim->error, -EINVAL, "GPU '%s': VRAM of %llu bytes or L2 of %llu bytes is not a size",
 			       name, (unsigned long long)p->vram_bytes, (unsigned long long)p->l2_bytes);
 	return 0;
 }

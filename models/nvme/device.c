@@ -27,7 +27,7 @@ static int check_opts(struct bf_sim *sim, const struct bf_nvme_opts *opts, const
 		return bf_fail(&sim->error, -EINVAL, "%s: %u namespaces, %u can be", opts->name, opts->nns,
 			       BF_NVME_NS_MAX);
 	if (opts->serial && !is_serial(opts->serial))
-		return bf_fail(&sim->error, -EINVAL, "%s: '%s' is no serial number of 1 to 20 printable characters",
+		return bf_fail(&sim->error, -EINVAL, "%s: '%s' is not a serial number of 1 to 20 printable characters",
 			       opts->name, opts->serial);
 	return 0;
 }

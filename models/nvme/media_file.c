@@ -299,7 +299,7 @@ static int size_file(struct bf_nvme *dev, const struct bf_nvme_ns_opts *opts, in
 	if (fstat(fd, &st))
 		return bf_fail(err, -errno, "media file '%s': %s", opts->file, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return bf_fail(err, -EINVAL, "media file '%s' is no regular file", opts->file);
+		return bf_fail(err, -EINVAL, "media file '%s' is not a regular file", opts->file);
 	m->born_allocated = st.st_size > 0;
 	if (!st.st_size && opts->bytes && !opts->read_only) {
 		m->bytes = opts->bytes;
@@ -315,7 +315,8 @@ static int size_file(struct bf_nvme *dev, const struct bf_nvme_ns_opts *opts, in
 			       opts->file, (long long)st.st_size, (unsigned long long)opts->bytes);
 	m->bytes = opts->bytes ? opts->bytes : (uint64_t)st.st_size;
 	if (m->bytes % block)
-		return bf_fail(err, -EINVAL, "media file '%s' has %llu bytes, no multiple of the block size %u",
+		return bf_fail(err, -EINVAL,
+			       "media file '%s' has %llu bytes, which is not a multiple of the block size %u",
 			       opts->file, (unsigned long long)m->bytes, block);
 	return 0;
 }

@@ -39,7 +39,7 @@ static int parse_kind(const struct bf_rule_text *p, struct bf_rule_word w, struc
 	else
 		rest.len = 1;
 	if (rest.len)
-		return bf_rules_fail(p, w.at, "'%.*s' is no kind of error (read-error, write-error, slow=TIME)",
+		return bf_rules_fail(p, w.at, "'%.*s' is not a kind of error (read-error, write-error, slow=TIME)",
 				     (int)(w.len < 40 ? w.len : 40), w.at);
 	return 0;
 }

@@ -262,7 +262,7 @@ int bf_vfio_user_listen(struct bf_vfio_user *s, const char *path)
 	if (!s->o.live || s->listen_fd >= 0)
 		return bf_fail(err, -EINVAL, "%s: no live loop to listen in, or it listens", s->name);
 	if (!*path || strlen(path) >= sizeof(addr.sun_path))
-		return bf_fail(err, -ENAMETOOLONG, "'%s' is no socket path of 1 to %zu bytes", path,
+		return bf_fail(err, -ENAMETOOLONG, "'%s' is not a socket path of 1 to %zu bytes", path,
 			       sizeof(addr.sun_path) - 1);
 	strcpy(addr.sun_path, path);
 	rc = remove_stale(s, &addr);

@@ -90,7 +90,7 @@ static int find_file(struct bf_vfio_user *s, int fd, uint64_t need, bool write, 
 	struct stat st;
 
 	if (flags < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return bf_vfu_refuse(s, -EINVAL, "DMA_MAP: the descriptor is no file");
+		return bf_vfu_refuse(s, -EINVAL, "DMA_MAP: the descriptor is not a file");
 	if ((flags & O_ACCMODE) == O_WRONLY || (write && !writable))
 		return bf_vfu_refuse(s, -EACCES, "DMA_MAP: the descriptor does not allow what the map does");
 	if (st.st_size < 0 || (uint64_t)st.st_size < need)

@@ -389,7 +389,7 @@ int bf_ptx_entry_get(struct bf_ptx_code *code, const struct bf_ptx_func *fn, str
 	const char *text;
 
 	if (!fn->entry || !fn->defined)
-		return bf_fail(err, -EINVAL, "%s is no kernel with a body", fn->name);
+		return bf_fail(err, -EINVAL, "%s is not a kernel with a body", fn->name);
 	struct bf_ptx_body *body = bf_ptx_body_get(code, fn, &text);
 	if (body == NULL)
 		return bf_fail(err, -ENOMEM, "%s: %s", fn->name, text);

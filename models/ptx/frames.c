@@ -174,7 +174,7 @@ const struct bf_ptx_insn *bf_ptx_do_call(struct bf_ptx_core *c, const struct bf_
 	const char *text;
 
 	if (fn == NULL)
-		return bf_ptx_trapped(c, i, BF_PTX_TRAP_CALL, "the value called is no function's");
+		return bf_ptx_trapped(c, i, BF_PTX_TRAP_CALL, "the value called is not a function");
 	if (fn->def == BF_PTX_NONE) {
 		if (fn->builtin != BF_PTX_NONE)
 			return call_builtin(c, i, call, fn->builtin);

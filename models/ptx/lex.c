@@ -131,7 +131,7 @@ static void number_end(struct bf_ptx_reader *r, const char *p)
 	if (follows(*p)) {
 		while (follows(*p))
 			p++;
-		bf_ptx_fail(r, r->tok.line, r->tok.column, "`%.*s` is no number",
+		bf_ptx_fail(r, r->tok.line, r->tok.column, "`%.*s` is not a number",
 			    (int)(p - r->tok.text < 60 ? p - r->tok.text : 60), r->tok.text);
 	}
 	r->tok.len = (uint32_t)(p - r->at);
@@ -186,7 +186,7 @@ static void decimal_real(struct bf_ptx_reader *r)
 	r->tok.width = 64;
 	r->tok.real = strtod(text, &end);
 	if (*end)
-		bf_ptx_fail(r, r->tok.line, r->tok.column, "`%s` is no number", text);
+		bf_ptx_fail(r, r->tok.line, r->tok.column, "`%s` is not a number", text);
 	number_end(r, r->at + len);
 }
 

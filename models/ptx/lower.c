@@ -100,7 +100,7 @@ static void lower_stack(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s)
 	o->mode = restore;
 	o->imm = is_alloca && s->operand_count > 2 ? s->operands[2].bits : 8;
 	if (o->imm == 0 || (o->imm & (o->imm - 1)) != 0)
-		d->refused = "an alignment that is no power of two";
+		d->refused = "an alignment that is not a power of two";
 	bf_ptx_field(o, BF_PTX_FIELD_E, BF_PTX_ROLE_RAW, cls == BF_PTX_CLASS_64);
 	if (a != BF_PTX_REF_NONE)
 		bf_ptx_field(o, BF_PTX_FIELD_A, BF_PTX_ROLE_USE, a);

@@ -118,7 +118,7 @@ static void move_pred(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s)
 
 	if (from->kind == BF_PTX_OPERAND_SREG) {
 		if (!bf_ptx_emit_special(d, from, to, BF_PTX_CLASS_PRED))
-			d->refused = "a special register that is no predicate";
+			d->refused = "a special register that is not a predicate";
 		return;
 	}
 	const uint32_t v = bf_ptx_read_pred(d, from);

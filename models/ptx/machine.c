@@ -317,7 +317,7 @@ static enum bf_ptx_result trap(struct bf_ptx_warp *core, uint32_t mask, enum bf_
 	} of[] = {
 		[BF_PTX_TRAP] = { BF_PTX_FAULT_TRAP, "trap" },
 		[BF_PTX_TRAP_REFUSE] = { BF_PTX_FAULT_ILLEGAL, "an instruction that is not there" },
-		[BF_PTX_TRAP_CALL] = { BF_PTX_FAULT_ILLEGAL, "a call of something that is no function" },
+		[BF_PTX_TRAP_CALL] = { BF_PTX_FAULT_ILLEGAL, "a call of something that is not a function" },
 		[BF_PTX_TRAP_STACK] = { BF_PTX_FAULT_STACK, "the stack of a thread is full" },
 		[BF_PTX_TRAP_LOCAL] = { BF_PTX_FAULT_ADDRESS, "an access outside of local memory" },
 		[BF_PTX_TRAP_MASK] = { BF_PTX_FAULT_ILLEGAL, "a lane is not in its own member mask" },

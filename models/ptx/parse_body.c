@@ -180,7 +180,7 @@ static uint32_t guard_register(struct bf_ptx_reader *r, bool *negate)
 	if (!l || (l->kind != BF_PTX_LOCAL_REG && l->kind != BF_PTX_LOCAL_RANGE))
 		bf_ptx_expected(r, "a predicate that is declared");
 	if (type_of(r, reg) != BF_PTX_PRED)
-		bf_ptx_fail_here(r, "`%.*s` is no predicate", r->tok.len < 100 ? (int)r->tok.len : 100, r->tok.text);
+		bf_ptx_fail_here(r, "`%.*s` is not a predicate", r->tok.len < 100 ? (int)r->tok.len : 100, r->tok.text);
 	bf_ptx_next(r);
 	return reg;
 }

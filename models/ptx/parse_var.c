@@ -50,7 +50,7 @@ static uint32_t align_word(struct bf_ptx_reader *r)
 	uint32_t align = (uint32_t)bf_ptx_want_int(r, ALIGN_MOST, "an alignment");
 
 	if (!align || align & (align - 1))
-		bf_ptx_fail(r, where.line, where.column, "an alignment of %u is no power of two", align);
+		bf_ptx_fail(r, where.line, where.column, "an alignment of %u is not a power of two", align);
 	return align;
 }
 

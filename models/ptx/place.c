@@ -139,7 +139,7 @@ bool bf_ptx_place(struct bf_ptx_machine_warp *w, uint32_t lane, uint32_t space, 
 	*out = (struct bf_ptx_place){ 0 };
 	if (address & (len - 1)) {
 		bf_ptx_fault_at(w, 1u << lane, BF_PTX_FAULT_MISALIGNED, address,
-				"an access of %u bytes at 0x%llx, which is no multiple of it", len,
+				"an access of %u bytes at 0x%llx, which is not a multiple of it", len,
 				(unsigned long long)address);
 		return false;
 	}
@@ -165,7 +165,7 @@ bool bf_ptx_shared_address(struct bf_ptx_machine_warp *w, uint32_t lane, uint32_
 			   uint32_t *out)
 {
 	if (space == BF_PTX_SPACE_NONE && address - BF_PTX_SHARED_WINDOW >= SHARED_WINDOW_SIZE) {
-		bf_ptx_fault_at(w, 1u << lane, BF_PTX_FAULT_SPACE, address, "0x%llx is no address of shared memory",
+		bf_ptx_fault_at(w, 1u << lane, BF_PTX_FAULT_SPACE, address, "0x%llx is not an address of shared memory",
 				(unsigned long long)address);
 		return false;
 	}

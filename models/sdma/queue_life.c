@@ -27,10 +27,10 @@ static int check_ring(struct bf_sdma *dev, uint64_t ring, uint64_t bytes)
 	struct bf_error *err = &dev->sim->error;
 
 	if (!ring || ring & 255)
-		return bf_fail(err, -EINVAL, "%s: ring 0x%llx is no multiple of 256", dev->name,
+		return bf_fail(err, -EINVAL, "%s: ring 0x%llx is not a multiple of 256", dev->name,
 			       (unsigned long long)ring);
 	if (bytes < 1024 || bytes & (bytes - 1))
-		return bf_fail(err, -EINVAL, "%s: bytes %llu is no power of two from 1024 up", dev->name,
+		return bf_fail(err, -EINVAL, "%s: bytes %llu is not a power of two from 1024 up", dev->name,
 			       (unsigned long long)bytes);
 	return 0;
 }
@@ -40,10 +40,10 @@ static int check_queue(struct bf_sdma *dev, const struct bf_sdma_queue_opts *o)
 	struct bf_error *err = &dev->sim->error;
 
 	if (!o->rptr || o->rptr & 7)
-		return bf_fail(err, -EINVAL, "%s: rptr 0x%llx is no multiple of 8", dev->name,
+		return bf_fail(err, -EINVAL, "%s: rptr 0x%llx is not a multiple of 8", dev->name,
 			       (unsigned long long)o->rptr);
 	if (o->wptr & 7)
-		return bf_fail(err, -EINVAL, "%s: wptr 0x%llx is no multiple of 8", dev->name,
+		return bf_fail(err, -EINVAL, "%s: wptr 0x%llx is not a multiple of 8", dev->name,
 			       (unsigned long long)o->wptr);
 	if (o->wrapped && o->bytes > 1ull << 31)
 		return bf_fail(err, -EINVAL, "%s: bytes %llu do not suit 32-bit indices", dev->name,

@@ -76,10 +76,10 @@ START_TEST(mistakes_are_named)
 	static const struct {
 		const char *text, *error;
 	} cases[] = {
-		{ "star", "column 1: 'star' is no topology" },
-		{ "switch leaves=2", "column 8: 'leaves' is no option of 'switch'" },
-		{ "leaf-spine rails=2",
-		  "column 12: 'rails' is no option of 'leaf-spine'; there are leaves, spines, hosts-per-leaf" },
+		{ "star", "column 1: 'star' is not a topology" },
+		{ "switch leaves=2", "column 8: 'leaves' is not a known option of 'switch'" },
+		{ "leaf-spine rails=2", "column 12: 'rails' is not a known option of 'leaf-spine'; there are leaves, "
+					"spines, hosts-per-leaf" },
 		{ "leaf-spine rails=2", "pmax, cc, detect" },
 		{ "leaf-spine leaves", "column 18: option 'leaves' needs '='" },
 		{ "leaf-spine leaves=", "column 19: expected a number" },

@@ -326,8 +326,8 @@ START_TEST(file_refused)
 		const char *why;
 	} cases[] = {
 		{ 0, 0, BF_NVME_LBA_512, "is empty" },
-		{ 1000, 0, BF_NVME_LBA_512, "no multiple of the block size 512" },
-		{ 4608, 0, BF_NVME_LBA_4096, "no multiple of the block size 4096" },
+		{ 1000, 0, BF_NVME_LBA_512, "not a multiple of the block size 512" },
+		{ 4608, 0, BF_NVME_LBA_4096, "not a multiple of the block size 4096" },
 		{ 4096, 8192, BF_NVME_LBA_512, "too short" },
 		{ 8192, 1000, BF_NVME_LBA_512, "multiple of 4096" },
 	};

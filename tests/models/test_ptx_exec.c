@@ -402,7 +402,7 @@ START_TEST(traps)
 	run_trapped(KERNEL("", "setp.lt.u32 %p1, %t, 4; @%p1 st.local.u32 [64], %t; ret;"), BF_PTX_TRAP_LOCAL,
 		    "line 7: outside the thread's .local memory");
 	run_trapped(KERNEL("", "mov.u64 %rd1, 3; { P: .callprototype _ (); call %rd1, (), P; } ret;"), BF_PTX_TRAP_CALL,
-		    "line 7: the value called is no function's");
+		    "line 7: the value called is not a function");
 	run_trapped(KERNEL("", "setp.lt.u32 %p1, %t, 4; @%p1 nanosleep.u32 5; prefetch.global.L2 [%out]; ret;"),
 		    BF_PTX_TRAP_REFUSE, "line 7: prefetch.global.L2: not in the rig");
 	run_trapped(KERNEL(".func f() { { call f, (); } ret; }\n", "call f, (); ret;"), BF_PTX_TRAP_STACK,

@@ -165,11 +165,11 @@ START_TEST(errors_say_where)
 	static const struct {
 		const char *text, *where;
 	} cases[] = {
-		{ "dorp",
-		  "line 1, column 1: 'dorp' is no kind of fault; did you mean drop? There are drop, duplicate" },
+		{ "dorp", "line 1, column 1: 'dorp' is not a known kind of fault; did you mean drop? There are drop, "
+			  "duplicate" },
 		{ "dorp", "access-error, qp-mute" },
 		{ "drop\n  drip", "line 2, column 3" },
-		{ "drop;delay foo=1", "line 1, column 12: 'foo' is no option; there are on, qp, after" },
+		{ "drop;delay foo=1", "line 1, column 12: 'foo' is not a known option; there are on, qp, after" },
 		{ "drop on", "line 1, column 8" },
 		{ "drop on=", "line 1, column 9" },
 		{ "drop skip=1 skip=2", "line 1, column 13" },

@@ -71,11 +71,11 @@ check "$work/bad"
 is 0 'cannot be run: no experiment for "charm"'
 sed 's/"unit":"[^"]*"/"unit":"furlongs"/' "$work/one" >"$work/bad"
 check "$work/bad"
-is 0 'cannot be run: "furlongs" is no unit'
+is 0 'cannot be run: "furlongs" is not a unit'
 sed 's/"value":[0-9.]*/"value":"much"/' "$work/one" >"$work/bad"
 check "$work/bad"
 is 1 'line 1, column'
-is 1 '"value" is no number that a measurement can give'
+is 1 '"value" is not a number that a measurement can give'
 sed 's/"confidence":"[a-z]*"/"confidence":"sure"/' "$work/one" >"$work/bad"
 check "$work/bad"
 is 1 '"confidence" is not high, medium or low'
@@ -89,7 +89,7 @@ is 1 'cannot be run: line 1, column'
 is 1 '2 figures, 2 of them count; 1 were run'
 sed 's/"id":"[^"]*"/"id":7/' "$work/one" >"$work/bad"
 check "$work/bad"
-is 2 '"id" is no text'
+is 2 '"id" is not text'
 { cat "$work/one"; echo '{"id":'; } >"$work/bad"
 check "$work/bad"
 is 2 'line 2, column'

@@ -51,7 +51,7 @@ is 2 'did you mean nvme-gpu-poll' "$BELFRY" run nvme-gpu-pol
 is 2 'bug "cta-fenc" is not known; did you mean cta-fence\?' "$BELFRY" run ibgda-put --bug cta-fenc
 is 2 'bug "phase" is not known; did you mean phase-inverted\?' "$BELFRY" run nvme-verify --bug phase
 is 2 'bug "zzz" is not known; `belfry' "$BELFRY" run ibgda-put --bug zzz
-is 2 'no kind of fault; did you mean drop\? There are drop, duplicate' "$BELFRY" run ibgda-put --faults dorp
+is 2 'not a known kind of fault; did you mean drop\? There are drop, duplicate' "$BELFRY" run ibgda-put --faults dorp
 is 2 "got 'adversaril'; did you mean adversarial\?" "$BELFRY" run ibgda-put --ordering adversaril
 is 2 'backend "smi" is not known; did you mean sim\? `belfry doctor` lists them' "$BELFRY" run ibgda-put --backend smi
 is 2 'record class "quue" is not known; did you mean queue\? There are meta' "$BELFRY" run ibgda-put --records quue
@@ -66,34 +66,34 @@ is 2 'there is no rule "NVME-PHSAE"; did you mean NVME-PHASE\?' "$BELFRY" lint f
 is 0 "has the type 'capture_doorbel'; did you mean capture_doorbell\?" "$BELFRY" dump \
 	"$BELFRY_SOURCE_DIR/traces/samples/write_lat_inline.client.jsonl" --type capture_doorbel
 is 2 'did you mean --seed' "$BELFRY" replay x --sede=1
-is 2 "belfry replay: --seed wants a number, got 'x'" "$BELFRY" replay f --seed=x
-is 2 "belfry replay: --seed wants a number, got '-1'" "$BELFRY" replay f --seed=-1
-is 2 "belfry replay: --seed wants a number, got '7Q'" "$BELFRY" replay f --seed 7Q
+is 2 "belfry replay: --seed expects a number, got 'x'" "$BELFRY" replay f --seed=x
+is 2 "belfry replay: --seed expects a number, got '-1'" "$BELFRY" replay f --seed=-1
+is 2 "belfry replay: --seed expects a number, got '7Q'" "$BELFRY" replay f --seed 7Q
 is 2 'does not fit into 64 bits' "$BELFRY" replay f --seed=99999999999999999999
 is 2 'does not fit into 64 bits' "$BELFRY" replay f --seed=18014398509481984G
-is 2 '--mtu wants 256 to 4096, got 64' "$BELFRY" replay f --mtu=64
+is 2 '--mtu expects 256 to 4096, got 64' "$BELFRY" replay f --mtu=64
 is 2 'an MTU is 256' "$BELFRY" replay "$BELFRY_SOURCE_DIR/traces/samples/write_lat_inline.client.jsonl" --mtu=300
 is 2 '--seed is given twice' "$BELFRY" replay f --seed=1 --seed=2
-is 2 '--seed wants a value' "$BELFRY" replay f --seed
+is 2 '--seed expects a value' "$BELFRY" replay f --seed
 is 2 '--tails takes no value' "$BELFRY" dump f --tails=yes
-is 2 '--from wants a time such as 10us' "$BELFRY" dump f --from=10
-is 2 '--to wants one of pcapng\|jsonl' "$BELFRY" export f --to=gif
+is 2 '--from expects a time such as 10us' "$BELFRY" dump f --from=10
+is 2 '--to expects one of pcapng\|jsonl' "$BELFRY" export f --to=gif
 is 2 'something is missing' "$BELFRY" replay
 is 2 "'b' is one too many" "$BELFRY" replay a b
 is 2 'cannot open /nonexistent' "$BELFRY" replay /nonexistent
 is 2 'cannot open /nonexistent' "$BELFRY" dump /nonexistent
-is 2 '--from wants a value: TIME' "$BELFRY" dump f --from --json
-is 2 '--trace wants a value: FILE' "$BELFRY" run ibgda-put --trace --json
-is 2 '--trace wants a value: FILE' "$BELFRY" run ibgda-put --trace=
-is 2 '--trace wants a file: standard output has the results' "$BELFRY" run ibgda-put --trace -
-is 2 '-o wants a file' "$BELFRY" import mlx5-capture f -o -
+is 2 '--from expects a value: TIME' "$BELFRY" dump f --from --json
+is 2 '--trace expects a value: FILE' "$BELFRY" run ibgda-put --trace --json
+is 2 '--trace expects a value: FILE' "$BELFRY" run ibgda-put --trace=
+is 2 '--trace expects a file: standard output has the results' "$BELFRY" run ibgda-put --trace -
+is 2 '-o expects a file' "$BELFRY" import mlx5-capture f -o -
 is 2 '^belfry import: -o is given twice' "$BELFRY" import mlx5-capture f -o a -o b
-is 2 '--limit wants 1 to ' "$BELFRY" dump f --limit 0
+is 2 '--limit expects 1 to ' "$BELFRY" dump f --limit 0
 is 2 'cannot read /: Is a directory' "$BELFRY" dump /
 is 2 "there is no form '\?\[31m\?'" "$BELFRY" decode "$(printf '\033[31m\177')" 00
 is 2 'no option -q' "$BELFRY" dump f -q
 is 2 'cannot open --help' "$BELFRY" dump -- --help
-is 0 '"error":"--seed wants a number' sh -c '"$BELFRY" replay f --seed=x --json 2>/dev/null || [ $? -eq 2 ]'
+is 0 '"error":"--seed expects a number' sh -c '"$BELFRY" replay f --seed=x --json 2>/dev/null || [ $? -eq 2 ]'
 
 # Results on standard output, errors on standard error.
 [ -z "$("$BELFRY" replay /nonexistent 2>/dev/null)" ] || { echo "FAIL: an error on standard output" >&2; failed=1; }
@@ -110,7 +110,7 @@ fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 is 2 'File too large' sh -c 'ulimit -f 8; "$BELFRY" run ibgda-put --messages 200 --trace "$0/t.bft"' "$folder"
-is 2 '--net wants a value' "$BELFRY" exec --net '' -- true
+is 2 '--net expects a value' "$BELFRY" exec --net '' -- true
 echo '{"comment": "nothing"}' >"$folder/p.json"
 is 2 'a profile names its base or a field' "$BELFRY" run mbarrier-pipeline --profile "$folder/p.json"
 

@@ -74,7 +74,7 @@ refused() {
 	grep -Eq -e "$text" "$work/err" || fail "decode $*: $(cat "$work/err")"
 }
 refused 'a completion has 64 bytes \(or 128\), not 4' mlx5-cqe 00000000
-refused "'z' in 'zz' is no hex digit" mlx5-cqe zz
+refused "'z' in 'zz' is not a hex digit" mlx5-cqe zz
 refused 'odd number of hex digits' mlx5-cqe 123
 refused 'no bytes' mlx5-cqe
 refused 'no bytes' mlx5-wqe -

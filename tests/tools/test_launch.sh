@@ -213,7 +213,7 @@ refuses() { # TEXT ARGUMENTS...
 	says "$text"
 }
 refuses 'cannot be spread over 3 cores' --cores 3
-refuses 'want the records of all PEs in one order' --cores 2 --lint
+refuses 'need the records of all PEs in one order' --cores 2 --lint
 refuses 'in the order of all PEs, so one core' --cores 2 --choices 1:1
 refuses 'has threads of its own' --cores 2 --backend live
 expect 2 -n 2 -- "$BELFRY" run ibgda-put --pes 4 --faults 'drop skip=3'
@@ -257,4 +257,4 @@ says 'ranks'
 expect 2 -n 3 -- sh -c '[ $BELFRY_RANK = 2 ] && more="--messages 17"; exec "$0" run ibgda-put --pes 3 $more' "$BELFRY"
 says 'rank 2 has other options than rank 0'
 expect 2 -n 0 -- true
-says ' -n wants'
+says ' -n expects'

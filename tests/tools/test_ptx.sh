@@ -176,11 +176,11 @@ says 'kernel tensor can reach wgmma.fence.sync.aligned' "$BELFRY" ptx run "$work
 says "there is no kernel 'x'" "$BELFRY" ptx run "$work/run.ptx" --kernel x
 says 'hang takes 1 arguments, 0 are given' "$BELFRY" ptx run "$work/run.ptx" --kernel hang
 says "argument 0 has 4 bytes, the kernel's parameter has 8" "$BELFRY" ptx run "$work/run.ptx" --kernel hang --arg u32:1
-says "argument 0: '300' is no byte" "$BELFRY" ptx run "$work/run.ptx" --kernel hang --arg buffer:8,fill=300
+says "argument 0: '300' is not a byte" "$BELFRY" ptx run "$work/run.ptx" --kernel hang --arg buffer:8,fill=300
 says "argument 0: a buffer has no 'frob'" "$BELFRY" ptx run "$work/run.ptx" --kernel hang --arg buffer:8,frob
 says "argument 0: 256 does not fit into 8 bits" "$BELFRY" ptx run "$work/run.ptx" --kernel hang --arg u8:256
 says "argument 0: there is no type 'frob'" "$BELFRY" ptx run "$work/run.ptx" --kernel hang --arg frob:1
-says '--grid wants X, X,Y or X,Y,Z' "$BELFRY" ptx run "$work/run.ptx" --kernel hang --grid 1,x --arg u64:0
+says '--grid expects X, X,Y or X,Y,Z' "$BELFRY" ptx run "$work/run.ptx" --kernel hang --grid 1,x --arg u64:0
 # Instructions of sm_100: st.bulk clears the first 16 words, minima and maxima of three, redux.f32, nothing to take over.
 "$BELFRY" ptx run "$BELFRY_SOURCE_DIR/tests/models/ptx/newer.sm_100a.ptx" --kernel k --block 32 \
 	--arg "buffer:768,fill=255,save=$work/newer" >"$work/out" 2>"$work/err" || fail "newer: $(cat "$work/out")"

@@ -161,7 +161,7 @@ sed 4,5d "$mix" >"$work/middle"
 sed 3d "$mix" >"$work/noqp"
 refused noqp 'line 3: the capture lists no QP 0x100001'
 sed '3s/"send_cqes":128/"send_cqes":100/' "$mix" >"$work/notpow2"
-refused notpow2 'line 3: field "send_cqes" is 100, which is no power of two'
+refused notpow2 'line 3: field "send_cqes" is 100, which is not a power of two'
 # Records of the model have fields of 32 bits, whatever they count.
 sed 's/"sq_wqebbs":4,/"sq_wqebbs":65536,/' "$BELFRY_SOURCE_DIR/tests/fuzz/corpus/replay/exec" >"$work/deep"
 refused deep 'field "sq_wqebbs" of event "qp" is 65536, the most is 32768'
@@ -177,7 +177,7 @@ refused text 'neither a capture nor a trace'
 
 # --- options
 "$BELFRY" replay "$mix" --life=0x100001:3 | grep -q 'ATOMIC_FA, entry 3' || fail "--life does not tell of entry 3"
-"$BELFRY" replay "$mix" --life=3 2>&1 | grep -q 'wants QPN:INDEX' || fail "--life=3 is taken"
+"$BELFRY" replay "$mix" --life=3 2>&1 | grep -q 'expects QPN:INDEX' || fail "--life=3 is taken"
 "$BELFRY" replay "$mix" --life=none | grep -q 'The life' && fail "--life=none tells a life"
 "$BELFRY" replay - --life=none <"$mix" >/dev/null || fail "no capture from standard input"
 "$BELFRY" replay "$mix" --life=none --stats | grep -Eq '^  nic0\.wqes_completed +[1-9][0-9]*$' || fail "--stats"

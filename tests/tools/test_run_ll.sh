@@ -84,7 +84,7 @@ grep -qE 'receive CQ 0x[0-9a-f]+ -> ' "$work/out" && grep -qE 'table entry 0x[0-
 "$BELFRY" run ll-combine --seed 2 --trace "$work/u.bft" >"$work/out"
 expect 1 'entries compared: [1-9][0-9]* different' diff --queues "$work/t.bft" "$work/u.bft"
 "$BELFRY" run nvme-read --commands 1 --trace "$work/n.bft" >"$work/out"
-expect 2 'wants the trace of a run' replay "$work/n.bft" --layout l2
+expect 2 'expects the trace of a run' replay "$work/n.bft" --layout l2
 
 # So does one whose plan has lines and quotes; what is printed is a command for a shell. One too long for that says so.
 printf "drop prob=0.1 # it's\n\nlink-down on=nic0.p1 after=5us delay=10us\n" >"$work/plan"

@@ -60,7 +60,7 @@ says 'there is no topology to draw' "$work/out"
 expect 2 run $put --topology 'leaf-spine hosts-per-leaf=2'
 says 'has places for 4 hosts' "$work/out"
 expect 2 run $put --topology 'leaf-spine leafs=2'
-says "column 12: 'leafs' is no option" "$work/out"
+says "column 12: 'leafs' is not a known option" "$work/out"
 if command -v xmllint >/dev/null; then
 	xmllint --noout "$work"/*.svg || fail "an SVG is no XML"
 fi

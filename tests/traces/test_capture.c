@@ -153,7 +153,7 @@ static const struct {
 	  "column 36: field \"qpn\" wants a text such as \"0x1000\"" },
 	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0x\",\"dbrec\":1}", "field \"qpn\" wants a text" },
 	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0xg\",\"dbrec\":1}",
-	  "field \"qpn\" has a character that is no hex digit" },
+	  "field \"qpn\" has a character that is not a hex digit" },
 	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0x1000000\",\"dbrec\":1}", "field \"qpn\" is too large" },
 	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0x1\",\"dbrec\":\"1\"}", "field \"dbrec\" wants a number" },
 	{ "{\"t_ns\":3,\"ev\":\"sq_doorbell\",\"qpn\":\"0x1\",\"dbrec\":-1}", "field \"dbrec\" wants a whole number" },
@@ -168,13 +168,13 @@ static const struct {
 	{ "{\"t_ns\":3,\"ev\":\"wqe\",\"qpn\":\"0x1\",\"index\":0,\"bytes\":\"\"}", "has 0 bytes" },
 	{ "{\"t_ns\":3,\"ev\":\"recv_wqe\",\"qpn\":\"0x1\",\"index\":0,\"bytes\":\"000\"}", "pairs of hex digits" },
 	{ "{\"t_ns\":3,\"ev\":\"recv_wqe\",\"qpn\":\"0x1\",\"index\":0,\"bytes\":\"0000000000000000000000000000000x\"}",
-	  "no hex digit" },
+	  "not a hex digit" },
 	{ "{\"t_ns\":3,\"ev\":\"cqe\",\"cqn\":\"0x1\",\"index\":0,\"bytes\":\"" ZEROS_16 "\"}",
 	  "multiples of 64 up to 64" },
 	{ "{\"t_ns\":3,\"ev\":\"srq\",\"srqn\":\"0x1\",\"qpn\":\"0x1\",\"wqes\":3,\"stride_log2\":5}",
-	  "which is no power of two" },
+	  "which is not a power of two" },
 	{ "{\"t_ns\":3,\"ev\":\"srq\",\"srqn\":\"0x1\",\"qpn\":\"0x1\",\"wqes\":0,\"stride_log2\":5}",
-	  "which is no power of two" },
+	  "which is not a power of two" },
 	{ "{\"t_ns\":3,\"ev\":\"srq\",\"srqn\":\"0x1\",\"qpn\":\"0x1\",\"wqes\":4,\"stride_log2\":4}",
 	  "is below 5 (32 bytes)" },
 	{ "{\"t_ns\":3,\"ev\":\"srq_wqe\",\"srqn\":\"0x1\",\"index\":65536,\"bytes\":\"" ZEROS_16 "\"}",
@@ -243,7 +243,7 @@ START_TEST(test_depths)
 		p = strstr(text, names[i]) + strcspn(names[i], ":") + 1;
 		*p = '7'; /* 728, 7, 756, 76 */
 		c = parse(text, -EBADMSG, &err);
-		ck_assert_ptr_nonnull(strstr(err.text, "no power of two"));
+		ck_assert_ptr_nonnull(strstr(err.text, "not a power of two"));
 		ck_assert_uint_eq(c->count, 0);
 		bf_capture_free(c);
 	}

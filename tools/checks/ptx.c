@@ -316,7 +316,7 @@ static int run_rows(struct tally *t, struct bf_json_line *l, const struct bf_ptx
 	    integer(l, "input_seed", UINT64_MAX, &seed))
 		return -EBADMSG;
 	if (threads == 0 || row < ROW_MIN || row % 8 != 0)
-		return wrong_field(l, "row", "is too small for the registers, or no multiple of 8");
+		return wrong_field(l, "row", "is too small for the registers, or not a multiple of 8");
 	rc = machine_open(&m, source, threads * row, threads * row, &err);
 	if (!rc) {
 		struct bf_ptx_launch launch = { .kernel = "k", .block = { (uint32_t)threads, 1, 1 } };

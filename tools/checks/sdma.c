@@ -45,7 +45,7 @@ static int read_text(struct bf_json_line *l, const char *name, char *out, size_t
 	if (!m)
 		return needed ? bf_fail(l->err, -EBADMSG, "line %" PRIu32 ": no \"%s\"", l->number, name) : 0;
 	if (m->token != BF_JSON_STRING || m->value_len >= cap)
-		return bf_json_line_fail(l, m, name, "is no text, or too long");
+		return bf_json_line_fail(l, m, name, "is not text, or too long");
 	snprintf(out, cap, "%.*s", (int)m->value_len, m->value);
 	return 0;
 }
@@ -157,7 +157,7 @@ static int read_packets(struct bf_json_line *l, struct vector *v)
 	p = m->value;
 	end = p + m->value_len;
 	if (!take(&p, end, '['))
-		return bf_json_line_fail(l, m, "packets", "is no list");
+		return bf_json_line_fail(l, m, "packets", "is not a list");
 	while (!rc && !take(&p, end, ']')) {
 		struct bf_json_line in = { .start = l->start, .number = l->number, .err = l->err };
 
@@ -166,7 +166,7 @@ static int read_packets(struct bf_json_line *l, struct vector *v)
 		in.p = p;
 		in.end = p < end && *p == '{' ? object_end(p, end) : NULL;
 		if (!in.end)
-			return bf_json_line_fail(l, m, "packets", "is no list of objects");
+			return bf_json_line_fail(l, m, "packets", "is not a list of objects");
 		if (v->npackets == PACKETS_MAX)
 			return bf_json_line_fail(l, m, "packets", "has more than 4096 packets");
 		p = in.end;

@@ -254,22 +254,22 @@ static int parse_value(const struct bf_args *a, const struct bf_opt *o, const ch
 
 	*number = 0;
 	if (o->kind == BF_OPT_ENUM && parse_enum(o->arg, text, number))
-		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants one of %s, got '%s'%s", dashes, o->name, o->arg, text,
-				    near_choice(o->arg, text, hint));
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s expects one of %s, got '%s'%s", dashes, o->name, o->arg,
+				    text, near_choice(o->arg, text, hint));
 	if (o->kind == BF_OPT_U64)
 		rc = parse_u64(text, number);
 	else if (o->kind == BF_OPT_TIME)
 		rc = parse_time(text, number);
 	if (rc == -EINVAL && o->kind == BF_OPT_TIME)
-		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a time such as 10us (ps, ns, us, ms, s), got '%s'",
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s expects a time such as 10us (ps, ns, us, ms, s), got '%s'",
 				    dashes, o->name, text);
 	if (rc == -EINVAL)
-		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a number, got '%s'", dashes, o->name, text);
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s expects a number, got '%s'", dashes, o->name, text);
 	if (rc == -ERANGE)
 		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s: %s does not fit into 64 bits", dashes, o->name, text);
 	if (o->kind == BF_OPT_U64 && (o->min || o->max) && (*number < o->min || *number > o->max))
-		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants %" PRIu64 " to %" PRIu64 ", got %s", dashes, o->name,
-				    o->min, o->max, text);
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s expects %" PRIu64 " to %" PRIu64 ", got %s", dashes,
+				    o->name, o->min, o->max, text);
 	return 0;
 }
 
@@ -339,10 +339,10 @@ static int parse_option(struct bf_args *a, int argc, char **argv, int *i)
 	if (!text && *i + 1 < argc && strncmp(argv[*i + 1], "--", 2) != 0)
 		text = argv[++*i];
 	if (!text || (*text == '\0' && is_name(o)))
-		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s wants a value: %s", bf_cli_dashes(o->name), o->name,
+		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s expects a value: %s", bf_cli_dashes(o->name), o->name,
 				    o->arg);
 	if (strcmp(text, "-") == 0 && o->name[1] && strcmp(o->arg, "FILE") == 0)
-		return bf_cli_error(a, BF_EXIT_USAGE, "--%s wants a file: standard output has the results", o->name);
+		return bf_cli_error(a, BF_EXIT_USAGE, "--%s expects a file: standard output has the results", o->name);
 	if (v->given && o->kind != BF_OPT_MULTI)
 		return bf_cli_error(a, BF_EXIT_USAGE, "%s%s is given twice", bf_cli_dashes(o->name), o->name);
 	v->given = true;

@@ -22,7 +22,7 @@ static int append_group(const char *digits, size_t n, bool word, uint8_t *out, s
 		int digit = i < pad ? 0 : bf_hex_digit(digits[i - pad]);
 
 		if (digit < 0)
-			return bf_fail(err, -EINVAL, "'%c' in '%.*s' is no hex digit", digits[i - pad],
+			return bf_fail(err, -EINVAL, "'%c' in '%.*s' is not a hex digit", digits[i - pad],
 				       (int)(n < 40 ? n : 40), digits);
 		if (i % 2)
 			out[(*len)++] |= (uint8_t)digit;

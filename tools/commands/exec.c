@@ -361,7 +361,7 @@ static int prepare(struct exec *x, struct bf_error *err)
 
 	if (udp && bf_exec_parse_udp(udp, &x->udp_ipv4, &port))
 		return bf_fail(err, -EINVAL,
-			       "--udp %s: wants an address of this machine such as 10.0.0.1 or 10.0.0.1:4791", udp);
+			       "--udp %s: expects an address of this machine such as 10.0.0.1 or 10.0.0.1:4791", udp);
 	if (udp && tree.infiniband)
 		return bf_fail(err, -EINVAL, "--link ib: InfiniBand does not go over UDP, RoCE does; leave out --udp");
 	tree.udp_ipv4 = x->udp_ipv4;

@@ -30,7 +30,7 @@ static const struct bf_export_form *asked(const struct bf_args *args)
 		snprintf(known + n, sizeof(known) - n, "%s%s", n ? "|" : "", name);
 	}
 	if (to)
-		bf_cli_error(args, BF_EXIT_USAGE, "--to wants one of %s, got '%s'", known, to);
+		bf_cli_error(args, BF_EXIT_USAGE, "--to expects one of %s, got '%s'", known, to);
 	else
 		bf_cli_error(args, BF_EXIT_USAGE, "into which form? --to=%s", known);
 	return NULL;

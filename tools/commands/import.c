@@ -70,7 +70,8 @@ static int import(const struct bf_args *args)
 	if (!out)
 		return bf_cli_error(args, BF_EXIT_USAGE, "where shall the trace go? -o FILE");
 	if (strcmp(out, "-") == 0)
-		return bf_cli_error(args, BF_EXIT_USAGE, "-o wants a file; 'belfry export' writes to standard output");
+		return bf_cli_error(args, BF_EXIT_USAGE,
+				    "-o expects a file; 'belfry export' writes to standard output");
 	return form->import(args, path, out);
 }
 

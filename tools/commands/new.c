@@ -30,7 +30,7 @@ static int refuse_project(const struct bf_args *args, const char *name)
 						       : " and ",
 					 form(i)->name);
 	}
-	return bf_cli_error(args, BF_EXIT_USAGE, "\"%s\" is no project%s%s %s", name,
+	return bf_cli_error(args, BF_EXIT_USAGE, "\"%s\" is not a project%s%s %s", name,
 			    bf_spell_hint(&s, hint, sizeof(hint)), s.best ? " There are" : "; there are", all);
 }
 

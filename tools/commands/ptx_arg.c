@@ -37,7 +37,7 @@ static int take_integer(struct bf_ptx_arg *a, const char *text, const char *valu
 	uint64_t v;
 
 	if (number(value, strlen(value), &v))
-		return bf_fail(err, -EINVAL, "'%s' is no number", value);
+		return bf_fail(err, -EINVAL, "'%s' is not a number", value);
 	if (bits < 64 && v >> bits && (text[0] == 'u' || (int64_t)v >> (bits - 1) != -1))
 		return bf_fail(err, -EINVAL, "%s does not fit into %u bits", value, bits);
 	if (text[0] == 's' && value[0] != '-' && bits < 64 && v >> (bits - 1))
@@ -55,7 +55,7 @@ static int take_real(struct bf_ptx_arg *a, bool wide, const char *value, struct 
 	float f = (float)d;
 
 	if (end == value || *end)
-		return bf_fail(err, -EINVAL, "'%s' is no number", value);
+		return bf_fail(err, -EINVAL, "'%s' is not a number", value);
 	a->len = wide ? 8 : 4;
 	memcpy(a->bytes, wide ? (const void *)&d : (const void *)&f, a->len);
 	return 0;
@@ -66,13 +66,14 @@ static int take_bytes(struct bf_ptx_arg *a, const char *value, struct bf_error *
 	size_t len = strlen(value);
 
 	if (len % 2 || len / 2 > sizeof(a->bytes))
-		return bf_fail(err, -EINVAL, "bytes: wants pairs of hexadecimal digits, at most %zu", sizeof(a->bytes));
+		return bf_fail(err, -EINVAL, "bytes: expects pairs of hexadecimal digits, at most %zu",
+			       sizeof(a->bytes));
 	for (size_t i = 0; i < len; i += 2) {
 		char pair[3] = { value[i], value[i + 1], 0 }, *end;
 
 		a->bytes[i / 2] = (uint8_t)strtoul(pair, &end, 16);
 		if (end != pair + 2 || pair[0] == '-' || pair[0] == '+' || pair[0] == ' ')
-			return bf_fail(err, -EINVAL, "'%s' is no pair of hexadecimal digits", pair);
+			return bf_fail(err, -EINVAL, "'%s' is not a pair of hexadecimal digits", pair);
 	}
 	a->len = (uint32_t)(len / 2);
 	return 0;
@@ -90,7 +91,7 @@ static int take_show(struct bf_ptx_arg *a, enum bf_ptx_show show, const char *va
 {
 	a->show = show;
 	if (value && (number(value, strlen(value), &a->show_count) || !a->show_count))
-		return bf_fail(err, -EINVAL, "'%s' is no number of things to show", value);
+		return bf_fail(err, -EINVAL, "'%s' is not a number of things to show", value);
 	return 0;
 }
 
@@ -108,7 +109,7 @@ static int take_option(struct bf_ptx_arg *a, const char *word, const char *value
 	if ((strcmp(word, "fill") == 0 || strcmp(word, "random") == 0) && value) {
 		a->begin = word[0] == 'f' ? BF_PTX_BEGIN_FILL : BF_PTX_BEGIN_RANDOM;
 		if (number(value, strlen(value), &a->begin_value) || (word[0] == 'f' && a->begin_value > UINT8_MAX))
-			return bf_fail(err, -EINVAL, "'%s' is no %s", value, word[0] == 'f' ? "byte" : "seed");
+			return bf_fail(err, -EINVAL, "'%s' is not a %s", value, word[0] == 'f' ? "byte" : "seed");
 		return 0;
 	}
 	if (strcmp(word, "file") == 0 && value) {
@@ -136,7 +137,7 @@ static int take_buffer(struct bf_ptx_arg *a, char *rest, struct bf_error *err)
 
 	a->buffer = true;
 	if (number(rest, len, &a->size) || !a->size || a->size > BUFFER_MOST)
-		return bf_fail(err, -EINVAL, "'%.*s' is no size of a buffer", (int)len, rest);
+		return bf_fail(err, -EINVAL, "'%.*s' is not a size of a buffer", (int)len, rest);
 	while (!rc && next) {
 		char *word = next + 1, *value;
 

@@ -40,7 +40,7 @@ static int take_shape(struct run *r, const char *option, uint32_t out[3])
 		unsigned long v = strtoul(p, &end, 10);
 
 		if (*p < '0' || *p > '9' || !v || v > UINT32_MAX || (*end && (*end != ',' || i == 2)))
-			return bf_fail(&r->err, -EINVAL, "--%s wants X, X,Y or X,Y,Z, not '%s'", option, text);
+			return bf_fail(&r->err, -EINVAL, "--%s expects X, X,Y or X,Y,Z, not '%s'", option, text);
 		out[i] = (uint32_t)v;
 		if (!*end)
 			break;

@@ -275,7 +275,7 @@ static int open_plug(struct sw *sw, struct plug *p, const char *path)
 	bf_event_init(&p->again, on_again);
 	p->here.sun_family = p->there.sun_family = AF_UNIX;
 	if (!*path || strlen(path) + 4 > sizeof(p->here.sun_path))
-		return bf_fail(err, -ENAMETOOLONG, "'%s' is no socket path of 1 to %zu bytes", path,
+		return bf_fail(err, -ENAMETOOLONG, "'%s' is not a socket path of 1 to %zu bytes", path,
 			       sizeof(p->here.sun_path) - 4);
 	strcpy(p->here.sun_path, path);
 	snprintf(p->there.sun_path, sizeof(p->there.sun_path), "%s.vm", path);

@@ -58,7 +58,7 @@ static int add_text(const struct bf_args *args, struct dwords *d, const char *te
 			if (wrong && d->n == DWORDS_MAX)
 				return bf_cli_error(args, BF_EXIT_USAGE, "more than %u dwords", DWORDS_MAX);
 			if (wrong)
-				return bf_cli_error(args, BF_EXIT_USAGE, "'%.*s' is no dword of hexadecimal digits",
+				return bf_cli_error(args, BF_EXIT_USAGE, "'%.*s' is not a dword of hexadecimal digits",
 						    (int)(end - text < 40 ? end - text : 40), text);
 		}
 		text = *end ? end + 1 : end;

@@ -77,7 +77,7 @@ int bf_exec_name_traces(struct bf_exec_traces *t, const char *given, const char 
 		return rc;
 	/* A trace takes its name when all is over: /dev/null would be a device no more. */
 	if (stat(t->wanted, &st) == 0 && !S_ISREG(st.st_mode))
-		return bf_fail(err, -EINVAL, "--trace %s: there is something that is no file", given);
+		return bf_fail(err, -EINVAL, "--trace %s: there is something that is not a file", given);
 	if (!strstr(t->wanted, "%p"))
 		return put_before_suffix(t->wanted, "%p", t->pattern, sizeof(t->pattern));
 	memcpy(t->pattern, t->wanted, sizeof(t->pattern));

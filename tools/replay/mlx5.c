@@ -439,7 +439,7 @@ static int parse_choices(struct job *job)
 	job->life_asked = life && !job->life_none;
 	if (job->life_asked && !bf_explain_entry(life, &job->life_qpn, &job->life_index))
 		return bf_cli_error(job->args, BF_EXIT_USAGE,
-				    "--life wants QPN:INDEX, such as 0x100001:81, or none; got '%s'", life);
+				    "--life expects QPN:INDEX, such as 0x100001:81, or none; got '%s'", life);
 	job->opts = (struct bf_replay_opts){
 		.seed = bf_arg_u64(job->args, "seed"),
 		.profile = &job->profile,

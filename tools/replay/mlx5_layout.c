@@ -130,7 +130,7 @@ static int replay(const struct bf_args *args, struct bf_trace *t, const char *pa
 	free(copy);
 	if (rc == -EINVAL)
 		return bf_cli_error(args, BF_EXIT_USAGE,
-				    "%s: --layout wants the trace of a run with IBGDA, whose command it holds", path);
+				    "%s: --layout expects the trace of a run with IBGDA, whose command it holds", path);
 	if (rc < 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "cannot run again: %s", strerror(-rc));
 	if (rc > BF_EXIT_FAILED)

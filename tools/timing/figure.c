@@ -30,7 +30,7 @@ static int read_text(struct bf_json_line *l, const char *name, bool needed, char
 	if (is_null(m))
 		return needed ? missing(l, name) : 0;
 	if (m->token != BF_JSON_STRING)
-		return bf_json_line_fail(l, m, name, "is no text");
+		return bf_json_line_fail(l, m, name, "is not text");
 	n = bf_json_line_text(l, m, name, out, cap);
 	if (n == -E2BIG)
 		return bf_json_line_fail(l, m, name, "is too long");
@@ -67,7 +67,7 @@ static int read_value(struct bf_json_line *l, double *out)
 	if (is_null(m))
 		return missing(l, "value");
 	if (!number_of(m, out) || *out < 0)
-		return bf_json_line_fail(l, m, "value", "is no number that a measurement can give");
+		return bf_json_line_fail(l, m, "value", "is not a number that a measurement can give");
 	return 0;
 }
 
@@ -107,7 +107,7 @@ static int read_conditions(struct bf_json_line *l, struct bf_figure *f)
 	if (is_null(m))
 		return 0;
 	if (m->token != BF_JSON_OTHER || m->value[0] != '{')
-		return bf_json_line_fail(l, m, "conditions", "is no object");
+		return bf_json_line_fail(l, m, "conditions", "is not an object");
 	if (m->value_len >= sizeof(f->conditions))
 		return bf_json_line_fail(l, m, "conditions", "is too long");
 	memcpy(f->conditions, m->value, m->value_len);

@@ -66,7 +66,7 @@ int bf_trial_time(struct bf_timing_trial *t, enum bf_trial_how how, double ps)
 			t->how = how;
 			return 0;
 		}
-	return bf_trial_cannot(t, "\"%s\" is no unit of a time", t->figure->unit);
+	return bf_trial_cannot(t, "\"%s\" is not a unit of a time", t->figure->unit);
 }
 
 int bf_trial_rate(struct bf_timing_trial *t, enum bf_trial_how how, double ps, double bytes)
@@ -79,7 +79,7 @@ int bf_trial_rate(struct bf_timing_trial *t, enum bf_trial_how how, double ps, d
 			t->how = how;
 			return 0;
 		}
-	return bf_trial_cannot(t, "\"%s\" is no unit of a rate", t->figure->unit);
+	return bf_trial_cannot(t, "\"%s\" is not a unit of a rate", t->figure->unit);
 }
 
 /* What is rare is not in a model that has no noise. */

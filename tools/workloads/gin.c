@@ -90,9 +90,9 @@ static int check(const void *choices, struct bf_error *err)
 	const uint32_t sharers = (issuers + w->contexts - 1) / w->contexts;
 
 	if (w->depth & (w->depth - 1))
-		return bf_fail(err, -EINVAL, "--depth %" PRIu32 " is no power of two", w->depth);
+		return bf_fail(err, -EINVAL, "--depth %" PRIu32 " is not a power of two", w->depth);
 	if (w->shape.bytes % 8)
-		return bf_fail(err, -EINVAL, "--size %" PRIu32 " is no multiple of 8", w->shape.bytes);
+		return bf_fail(err, -EINVAL, "--size %" PRIu32 " is not a multiple of 8", w->shape.bytes);
 	if (w->shape.batch >= w->depth)
 		return bf_fail(err, -EINVAL, "--batch %" PRIu32 " fills a queue of %" PRIu32 " before it rings",
 			       w->shape.batch, w->depth);

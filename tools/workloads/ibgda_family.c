@@ -374,7 +374,7 @@ static int choose_cores(const struct bf_args *args, struct bf_workload *w)
 				    w->backend->name);
 	if (bf_arg_text(args, "trace") || bf_arg_flag(args, "lint"))
 		return bf_cli_error(args, BF_EXIT_USAGE,
-				    "--cores: a trace, and rules, want the records of all PEs in one order, so one "
+				    "--cores: a trace, and rules, need the records of all PEs in one order, so one "
 				    "core, on which the PEs do the same");
 	if (bf_arg_text(args, "choices"))
 		return bf_cli_error(args, BF_EXIT_USAGE,
@@ -385,7 +385,7 @@ static int choose_cores(const struct bf_args *args, struct bf_workload *w)
 static int run_joined(const struct bf_args *args, const struct bf_workload *w, struct bf_run *run)
 {
 	if (bf_arg_flag(args, "lint") && w->ranks && w->ranks->npes > 1)
-		return bf_cli_error(args, BF_EXIT_USAGE, "--lint: rules want the records of all PEs, so one process");
+		return bf_cli_error(args, BF_EXIT_USAGE, "--lint: rules need the records of all PEs, so one process");
 	if (bf_arg_text(args, "choices") && w->ranks && w->ranks->npes > 1)
 		return bf_cli_error(args, BF_EXIT_USAGE,
 				    "--choices: they are numbered in the order of all PEs, so one process");

@@ -107,9 +107,9 @@ int bf_sdma_work_defaults(struct bf_sdma_workload *w, struct bf_error *err)
 	w->size = w->size ? w->size : plans[w->work].size;
 	w->ring = w->ring ? w->ring : plans[w->work].ring;
 	if (w->size % 8)
-		return bf_fail(err, -EINVAL, "--size %" PRIu64 " is no multiple of 8", w->size);
+		return bf_fail(err, -EINVAL, "--size %" PRIu64 " is not a multiple of 8", w->size);
 	if (w->ring & (w->ring - 1))
-		return bf_fail(err, -EINVAL, "--ring %" PRIu64 " is no power of two", w->ring);
+		return bf_fail(err, -EINVAL, "--ring %" PRIu64 " is not a power of two", w->ring);
 	if ((w->work == BF_SDMA_WORK_DOORBELL || w->work == BF_SDMA_WORK_RESET) && w->queues < 2)
 		return bf_fail(err, -EINVAL, "%s needs at least 2 queues", bf_sdma_work_works[w->work].name);
 	if (bf_sdma_work_heap(w) > HEAP_MAX)

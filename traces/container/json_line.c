@@ -274,7 +274,7 @@ int bf_json_line_integer(struct bf_json_line *l, const struct bf_json_member *m,
 
 		if (digit < 0 || (uint64_t)digit >= base)
 			return bf_json_line_fail(l, m, name,
-						 form == BF_JSON_HEX ? "has a character that is no hex digit"
+						 form == BF_JSON_HEX ? "has a character that is not a hex digit"
 								     : "wants a whole number, not negative");
 		if (*out > (UINT64_MAX - (uint64_t)digit) / base)
 			return bf_json_line_fail(l, m, name, "is too large");

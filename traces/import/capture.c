@@ -172,7 +172,7 @@ static int parse_bytes(struct bf_capture *c, struct bf_json_line *l, const struc
 		int high = bf_hex_digit(m->value[2 * i]), low = bf_hex_digit(m->value[2 * i + 1]);
 
 		if (high < 0 || low < 0)
-			return bf_json_line_fail(l, m, "bytes", "has a character that is no hex digit");
+			return bf_json_line_fail(l, m, "bytes", "has a character that is not a hex digit");
 		bytes[i] = (uint8_t)(high << 4 | low);
 	}
 	ev->bytes = bytes;
@@ -208,7 +208,7 @@ static int check_qp(const struct bf_capture_event *ev, struct bf_error *err)
 
 		if ((v == 0 && !depths[i].optional) || (v & (v - 1)))
 			return bf_fail(err, -EBADMSG,
-				       "line %" PRIu32 ": field \"%s\" is %" PRIu32 ", which is no power of two",
+				       "line %" PRIu32 ": field \"%s\" is %" PRIu32 ", which is not a power of two",
 				       ev->line, depths[i].name, v);
 	}
 	if (ev->qp.rq_wqes && ev->qp.rq_stride_log2 < 4)
@@ -223,7 +223,7 @@ static int check_srq(const struct bf_capture_event *ev, struct bf_error *err)
 
 	if (!n || (n & (n - 1)))
 		return bf_fail(err, -EBADMSG,
-			       "line %" PRIu32 ": field \"wqes\" is %" PRIu32 ", which is no power of two", ev->line,
+			       "line %" PRIu32 ": field \"wqes\" is %" PRIu32 ", which is not a power of two", ev->line,
 			       n);
 	if (ev->srq.stride_log2 < 5)
 		return bf_fail(err, -EBADMSG, "line %" PRIu32 ": field \"stride_log2\" is below 5 (32 bytes)",

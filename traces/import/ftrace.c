@@ -419,7 +419,7 @@ int bf_ftrace_load_file(FILE *f, const char *path, struct bf_ftrace **out, struc
 
 	*out = NULL;
 	if (!rc && memchr(text, '\0', n))
-		rc = bf_fail(err, -EBADMSG, "%s is no text", path);
+		rc = bf_fail(err, -EBADMSG, "%s is not text", path);
 	if (!rc)
 		rc = bf_ftrace_parse(text, n, out, err);
 	free(text);

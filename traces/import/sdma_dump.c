@@ -66,7 +66,7 @@ static int append(struct bf_sdma_dump *d, uint32_t index, uint32_t value, struct
 		d->first = index;
 	} else if (index == 0 && !d->ring_dwords && next >= 2) {
 		if (next & (next - 1))
-			return fail_at(l, at, "the ring ends here, but its size is no power of two");
+			return fail_at(l, at, "the ring ends here, but its size is not a power of two");
 		d->ring_dwords = (uint32_t)next;
 	} else if (index != (d->ring_dwords ? next % d->ring_dwords : next)) {
 		return fail_at(l, at, "this dword does not follow the one before");
@@ -298,7 +298,7 @@ int bf_sdma_dump_load_file(FILE *f, const char *path, struct bf_sdma_dump **out,
 	rewind(f);
 	rc = bf_text_whole(f, path, &text, &n, err);
 	if (!rc && memchr(text, '\0', n))
-		rc = bf_fail(err, -EBADMSG, "this is no text");
+		rc = bf_fail(err, -EBADMSG, "this is not text");
 	if (!rc)
 		rc = bf_sdma_dump_parse(text, n, out, err);
 	free(text);

@@ -38,7 +38,7 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 	if (f)
 		bf_finding_say(f,
 			       "%" PRIu64 " of %" PRIu64 " writes on SQ %" PRIu64
-			       " are no multiple of eight blocks at a multiple of eight",
+			       " are not multiples of eight blocks at a multiple of eight",
 			       c->partial, c->writes, queue->number);
 }
 

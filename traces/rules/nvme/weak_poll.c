@@ -22,12 +22,11 @@ static void end(struct bf_rule_run *r, bool complete)
 			continue;
 		f->found.at_ps = p->unseen_ps;
 		bf_finding_since(f, p->unseen_ps, p->unseen_record);
-		bf_finding_say(
-		    f,
-		    "%s waits for completions of CQ %" PRIu64
-		    " and looks there by weak loads alone: a copy in its cache may answer them forever, and "
-		    "nothing keeps later loads behind them",
-		    bf_rule_actor(r->rules, p->actor), p->unseen_at->queue->number);
+		bf_finding_say(f,
+			       "%s waits for completions of CQ %" PRIu64
+			       " and looks there by weak loads alone: a copy in its cache may answer them forever, and "
+			       "nothing keeps later loads behind them",
+			       bf_rule_actor(r->rules, p->actor), p->unseen_at->queue->number);
 	}
 }
 

@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_sdma_rect_base = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Both bases of a sub-window are dword aligned; a start inside a dword is said by the x "
 "offset.",
-		.wrong = "The engine stops the queue. hipMemcpy3D with an x position that is no multiple of 4 and "
+		.wrong = "The engine stops the queue. hipMemcpy3D with an x position that is not a multiple of 4 and "
 "aligned pitches gets ROCr's base_align error for the same reason, and falls back to a "
 "shader.",
 		.fix = "Round the base down to 4 and add (address & 3) >> element to x.",

@@ -58,7 +58,7 @@ const struct bf_rule bf_rule_sdma_row_copies = {
 		.hardware = "A linear copy costs a packet, a start and an end; a sub-window copy costs them once for "
 "all rows.",
 		.wrong = "Many copies of one length at equal distances: correct, but about 60 times slower than one " "sub-window copy.",
-		.fix = "One COPY_RECT; where a pitch is no multiple of 4, pad the surface.",
+		.fix = "One COPY_RECT; where a pitch is not a multiple of 4, pad the surface.",
 		.sources = "ROCm/rocm-systems#5646, #6910; ROCm/clr#277, rocblit.cpp copyBufferRect",
 		.example = "run sdma-memcpy3d",
 		.twin = "run sdma-tiles",

@@ -12,7 +12,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!f)
 		return;
 	bf_finding_index(f, e->sdma_suspect.index);
-	bf_finding_say(f, "TIMESTAMP at byte %" PRIu64 " of %s stores at 0x%" PRIx64 ", which is no multiple of 32",
+	bf_finding_say(f, "TIMESTAMP at byte %" PRIu64 " of %s stores at 0x%" PRIx64 ", which is not a multiple of 32",
 		       e->sdma_suspect.index, bf_rule_queue_name(r->rules, e->queue), e->sdma_suspect.address);
 }
 
