@@ -56,8 +56,7 @@ const struct bf_rule bf_rule_mlx5_local_protection = {
 			    "the PCIe path must let it through.",
 		.wrong = "The key does not fit, or the access to memory failed on the way (ACS or IOMMU between NIC "
 			 "and GPU): vendor 51 or 52.",
-		.fix = "If a MLX5-KEY finding is there, it says which key. Otherwise check ACS, IOMMU and "
-		       "peer-memory support.",
+		.fix = "An MLX5-KEY finding names the key. Without one, check ACS, IOMMU and peer-memory support.",
 		.sources = "FDio/csit#3988; openucx/ucx#3564; NVIDIA/nccl#928, #523",
 		.example = "run ibgda-put --faults 'dma-fault skip=4 count=1'",
 		.twin = "run ibgda-put",
@@ -95,10 +94,9 @@ const struct bf_rule bf_rule_mlx5_remote_access = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The responder checks the remote key and answers with a NAK; the requester's entry "
 			    "fails with syndrome 13, vendor 88.",
-		.wrong = "The other side's record of the same request says which check failed; this completion only "
+		.wrong = "The other side's record of the same request says which check failed. This completion only "
 			 "reports it.",
-		.fix = "Find the refusal of the responder (MLX5-KEY-*) and look at remote address and key of this "
-		       "entry.",
+		.fix = "Find the responder's refusal (MLX5-KEY-*), and check remote address and key of this entry.",
 		.sources = "open-mpi/ompi#1241; meta-pytorch/monarch#3759; InfiniBand Architecture vol. 1, 9.9.3",
 		.test = "tests/traces/test_rules_errors.c",
 		.why = "The model says what is wrong with the key, so another rule is the root cause; this one speaks where only the refusal is known.",
