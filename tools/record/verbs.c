@@ -9,6 +9,7 @@
  * the look behind it, so that the capture has the order of events; programs with several threads wait for each other
  * there. ibv_start_poll() is the exception: it takes a lock of libmlx5 that the thread keeps until ibv_end_poll().
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -43,6 +44,15 @@ static struct context *context_of(const struct ibv_context *context)
 	while (c && c->context != context)
 		c = c->next;
 	return c;
+}
+
+void bf_record_real(const char *library, const char *name, void *function)
+{
+	void *found = dlsym(RTLD_NEXT, name), *lib = found ? NULL : dlopen(library, RTLD_NOW);
+
+	if (lib)
+		found = dlsym(lib, name);
+	memcpy(function, &found, sizeof(found));
 }
 
 /* ---- what programs call through the context ---- */

@@ -36,7 +36,7 @@ struct bf_record_srq {
 	struct bf_record_object known;
 	struct mlx5dv_srq dv;
 	uint32_t wqes, place;
-	uint16_t posted;
+	uint32_t posted; /* entries that the capture has */
 };
 
 struct bf_record_qp {

@@ -1,5 +1,4 @@
 /* Rings of libmlx5, where mlx5dv_init_obj() says that they lie, and the capture of what is put into them. */
-#include <dlfcn.h>
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -30,15 +29,6 @@ static struct {
 	struct bf_record_object *qps, *cqs, *srqs;
 	int (*init_obj)(struct mlx5dv_obj *obj, uint64_t type);
 } recorder;
-
-void bf_record_real(const char *library, const char *name, void *function)
-{
-	void *found = dlsym(RTLD_NEXT, name), *lib = found ? NULL : dlopen(library, RTLD_NOW);
-
-	if (lib)
-		found = dlsym(lib, name);
-	memcpy(function, &found, sizeof(found));
-}
 
 /* ---- the capture ---- */
 
@@ -126,9 +116,15 @@ static void end(void)
 /* Bytes of a ring, from `at` on, around its end. */
 static void end_with(const uint8_t *ring, size_t size, size_t at, size_t len)
 {
+	static const char digits[] = "0123456789abcdef";
+
 	fputs(",\"bytes\":\"", recorder.to);
-	for (size_t i = 0; i < len; i++)
-		fprintf(recorder.to, "%02x", ring[(at + i) % size]);
+	for (size_t i = 0; i < len; i++) {
+		const uint8_t byte = ring[(at + i) % size];
+
+		putc_unlocked(digits[byte >> 4], recorder.to);
+		putc_unlocked(digits[byte & 15], recorder.to);
+	}
 	fputs("\"", recorder.to);
 	end();
 }
@@ -288,28 +284,43 @@ void bf_record_tell_qp(const struct bf_record_qp *q, uint32_t dest_qpn)
 	end();
 }
 
+/* How many entries came since `told`. Of more than the ring holds the first are gone. */
+static uint32_t news(uint32_t *told, uint32_t producer, uint32_t holds)
+{
+	const uint32_t n = (producer - *told) & 0xffff;
+
+	if (n <= holds)
+		return n;
+	*told += n - holds;
+	return holds;
+}
+
 /* The entries between what the capture has and what the doorbell record says now. */
 void bf_record_tell_sends(struct bf_record_qp *q)
 {
 	const uint32_t producer = be32toh(q->dv.dbrec[1]) & 0xffff;
 	const size_t size = (size_t)q->dv.sq.wqe_cnt * WQEBB;
+	uint32_t left;
 
 	if (producer == (q->sent & 0xffff) || !size || !open_capture())
 		return;
 	begin("sq_doorbell");
 	fprintf(recorder.to, ",\"qpn\":\"0x%" PRIx32 "\",\"dbrec\":%" PRIu32, q->qp->qp_num, producer);
 	end();
-	while (recorder.to && (q->sent & 0xffff) != producer) {
+	for (left = news(&q->sent, producer, q->dv.sq.wqe_cnt); recorder.to && left;) {
 		const size_t at = (size_t)q->sent * WQEBB % size;
 		uint32_t qpn_ds, blocks;
 
 		memcpy(&qpn_ds, (const uint8_t *)q->dv.sq.buf + at + 4, sizeof(qpn_ds));
 		blocks = ((be32toh(qpn_ds) & 0x3f) * 16 + WQEBB - 1) / WQEBB;
-		blocks = blocks ? blocks : 1;
+		blocks = blocks == 0     ? 1
+			 : blocks < left ? blocks
+					 : left; /* no step over the producer, which is the end */
 		begin("wqe");
 		fprintf(recorder.to, ",\"qpn\":\"0x%" PRIx32 "\",\"index\":%" PRIu32, q->qp->qp_num, q->sent & 0xffff);
 		end_with(q->dv.sq.buf, size, at, (size_t)blocks * WQEBB);
 		q->sent += blocks;
+		left -= blocks;
 	}
 }
 
@@ -318,7 +329,8 @@ void bf_record_tell_receives(struct bf_record_qp *q)
 	const uint32_t producer = be32toh(q->dv.dbrec[0]) & 0xffff;
 	const size_t size = (size_t)q->dv.rq.wqe_cnt * q->dv.rq.stride;
 
-	while (size && (q->received & 0xffff) != producer && open_capture()) {
+	for (uint32_t left = size ? news(&q->received, producer, q->dv.rq.wqe_cnt) : 0; left && open_capture();
+	     left--) {
 		begin("recv_wqe");
 		fprintf(recorder.to, ",\"qpn\":\"0x%" PRIx32 "\",\"index\":%" PRIu32, q->qp->qp_num,
 			q->received & 0xffff);
@@ -332,7 +344,7 @@ void bf_record_tell_shared_receives(struct bf_record_srq *s)
 	const uint16_t producer = (uint16_t)be32toh(*s->dv.dbrec);
 	const size_t size = (size_t)s->wqes * s->dv.stride;
 
-	while (s->posted != producer && open_capture()) {
+	for (uint32_t left = news(&s->posted, producer, s->wqes); left && open_capture(); left--) {
 		const size_t at = (size_t)s->place * s->dv.stride;
 		uint16_t next;
 
