@@ -1,7 +1,11 @@
 #include "tools/cli/input.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
+
+#include "traces/container/text.h"
+#include "traces/evidence/packets.h"
 
 bool bf_input_is_jsonl(const char *path)
 {
@@ -29,24 +33,59 @@ int bf_input_import(const struct bf_capture *c, const char *source, const char *
 	return rc ? rc : closed;
 }
 
-/* Whatever comes on standard input goes to a file first: telling the forms apart needs a second look. */
-static FILE *spool(FILE *in)
-{
-	char buf[65536];
-	FILE *out = tmpfile();
-	size_t n;
+/* The line at hand of what is no binary form. */
+struct line {
+	uint64_t number;
+	size_t len;
+};
 
-	while (out && (n = fread(buf, 1, sizeof(buf), in)) > 0) {
-		if (fwrite(buf, 1, n, out) != n)
+static int follow_lines(struct line *l, const char *bytes, size_t n, struct bf_error *err)
+{
+	for (const char *newline; (newline = memchr(bytes, '\n', n)) != NULL; bytes = newline + 1) {
+		n -= (size_t)(newline + 1 - bytes);
+		l->number++;
+		l->len = 0;
+	}
+	l->len += n;
+	return l->len <= BF_TEXT_LINE_MAX ? 0
+					  : bf_fail(err, -EMSGSIZE, "-: line %" PRIu64 " is longer than %u MiB",
+						    l->number + 1, BF_TEXT_LINE_MAX >> 20);
+}
+
+static bool is_binary(const char *head, size_t len)
+{
+	static const char trace[] = { (char)0x89, 'B', 'F', 'T' };
+
+	return (len >= sizeof(trace) && !memcmp(head, trace, sizeof(trace))) || bf_packets_probe(head, len);
+}
+
+/*
+ * Whatever comes on standard input goes to a file first: telling the forms apart needs a second look. A line that does
+ * not end would fill the disk.
+ */
+static int spool(FILE *in, FILE **out, struct bf_error *err)
+{
+	struct line l = { 0 };
+	bool binary = false, begun = false;
+	char buf[65536];
+	FILE *f = tmpfile();
+	size_t n;
+	int rc = 0;
+
+	while (f && !rc && (n = fread(buf, 1, sizeof(buf), in)) > 0) {
+		if (!begun)
+			binary = is_binary(buf, n);
+		begun = true;
+		rc = binary ? 0 : follow_lines(&l, buf, n, err);
+		if (!rc && fwrite(buf, 1, n, f) != n)
 			break;
 	}
-	if (out && (ferror(in) || ferror(out))) {
-		fclose(out);
-		return NULL;
-	}
-	if (out)
-		rewind(out);
-	return out;
+	if (!rc && (!f || ferror(in) || ferror(f) || fseek(f, 0, SEEK_SET)))
+		rc = bf_fail(err, errno ? -errno : -EIO, "cannot open -: %s", strerror(errno));
+	if (rc && f)
+		fclose(f);
+	*out = rc ? NULL : f;
+	return rc;
 }
 
 static int import_ftrace(const struct bf_ftrace *t, FILE *file, struct bf_error *err)
@@ -104,7 +143,13 @@ int bf_input_peek(const char *path, FILE **out, char *head, size_t cap, size_t *
 	int rc = 0;
 
 	errno = 0;
-	*out = f = strcmp(path, "-") == 0 ? spool(stdin) : fopen(path, "rb");
+	if (strcmp(path, "-") == 0)
+		rc = spool(stdin, out, err);
+	else
+		*out = fopen(path, "rb");
+	if (rc)
+		return rc;
+	f = *out;
 	if (!f)
 		return bf_fail(err, errno ? -errno : -EIO, "cannot open %s: %s", path, strerror(errno));
 	*len = fread(head, 1, cap, f);

@@ -193,11 +193,9 @@ static int add_type(struct bf_decls *d, const uint8_t *block, size_t len, size_t
 	if (rc)
 		goto out;
 	rc = -ENOMEM;
-	if (!d->type_by_id)
-		d->type_by_id = calloc(1u << 16, sizeof(struct bf_decl_type *));
-	if (!d->type_by_id || BF_GROW(d->types, d->types_cap, d->ntypes + 1))
+	if (BF_GROW(d->types, d->types_cap, d->ntypes + 1))
 		goto out;
-	const struct bf_decl_type *old = d->type_by_id[type->schema.id];
+	const struct bf_decl_type *old = bf_decls_type(d, type->schema.id);
 	if (old) {
 		rc = known(old->block, old->block_len, block, len, "type", type->schema.id, err);
 		goto out;
@@ -207,21 +205,16 @@ static int add_type(struct bf_decls *d, const uint8_t *block, size_t len, size_t
 		bf_fail(err, rc, "type \"%s\": the name is taken, or too many types", type->schema.name);
 		goto out;
 	}
+	if (!bf_numbering_add(&d->type_places, type->schema.id)) {
+		rc = -ENOMEM;
+		goto out;
+	}
 	d->types[d->ntypes++] = type;
-	d->type_by_id[type->schema.id] = type;
 	d->hash += bf_hash_declaration(block, len);
 	return 0;
 out:
 	free(type);
 	return rc;
-}
-
-/* The slot of an actor number, made if need be; NULL on lack of memory. */
-static struct bf_decl_actor **actor_slot(struct bf_decls *d, uint32_t number)
-{
-	if (BF_GROW(d->actor_by_number, d->actor_numbers, (size_t)number + 1))
-		return NULL;
-	return &d->actor_by_number[number];
 }
 
 static int add_actor(struct bf_decls *d, const uint8_t *block, size_t len, size_t body, struct bf_error *err)
@@ -242,15 +235,15 @@ static int add_actor(struct bf_decls *d, const uint8_t *block, size_t len, size_
 			in.bad || in.left ? "block is malformed" : "number out of range");
 		goto out;
 	}
-	rc = -ENOMEM;
-	struct bf_decl_actor **slot = actor_slot(d, number);
-	if (!slot || BF_GROW(d->actors, d->actors_cap, d->nactors + 1))
-		goto out;
-	if (*slot) {
-		rc = known((*slot)->block, (*slot)->block_len, block, len, "actor", number, err);
+	const struct bf_decl_actor *old = bf_decls_actor(d, number);
+	if (old) {
+		rc = known(old->block, old->block_len, block, len, "actor", number, err);
 		goto out;
 	}
-	*slot = d->actors[d->nactors++] = actor;
+	rc = -ENOMEM;
+	if (BF_GROW(d->actors, d->actors_cap, d->nactors + 1) || !bf_numbering_add(&d->actor_places, number))
+		goto out;
+	d->actors[d->nactors++] = actor;
 	d->hash += bf_hash_declaration(block, len);
 	return 0;
 out:
@@ -354,7 +347,8 @@ int bf_decls_add_meta(struct bf_decls *d, const char *key, const char *value, st
 
 struct bf_decl_type *bf_decls_type(const struct bf_decls *d, uint16_t id)
 {
-	return d->type_by_id ? d->type_by_id[id] : NULL;
+	const uint32_t place = bf_numbering_find(&d->type_places, id);
+	return place ? d->types[place - 1] : NULL;
 }
 
 struct bf_decl_type *bf_decls_type_named(const struct bf_decls *d, const char *name)
@@ -368,7 +362,8 @@ struct bf_decl_type *bf_decls_type_named(const struct bf_decls *d, const char *n
 
 struct bf_decl_actor *bf_decls_actor(const struct bf_decls *d, uint32_t number)
 {
-	return number < d->actor_numbers ? d->actor_by_number[number] : NULL;
+	const uint32_t place = bf_numbering_find(&d->actor_places, number);
+	return place ? d->actors[place - 1] : NULL;
 }
 
 struct bf_decl_meta *bf_decls_meta(const struct bf_decls *d, const char *key)
@@ -391,8 +386,8 @@ void bf_decls_free(struct bf_decls *d)
 	free(d->types);
 	free(d->actors);
 	free(d->metas);
-	free(d->type_by_id);
-	free(d->actor_by_number);
+	bf_numbering_free(&d->type_places);
+	bf_numbering_free(&d->actor_places);
 }
 
 int bf_decls_record(const struct bf_decls *d, const uint8_t *bytes, size_t len, struct bf_trace_record *rec,

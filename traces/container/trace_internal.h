@@ -3,6 +3,7 @@
 #define BELFRY_TRACES_CONTAINER_TRACE_INTERNAL_H
 
 #include "sim/bytes.h"
+#include "traces/container/numbering_internal.h"
 #include "traces/container/trace.h"
 
 /* The layout. docs/trace-format.md describes it. */
@@ -120,10 +121,8 @@ struct bf_decls {
 	struct bf_decl_meta **metas;
 	size_t ntypes, nactors, nmetas;
 	size_t types_cap, actors_cap, metas_cap;
-	struct bf_decl_type **type_by_id; /* 65536 entries, or NULL before the first type */
-	struct bf_decl_actor **actor_by_number;
-	size_t actor_numbers;
-	uint64_t hash; /* sum of bf_hash_declaration() */
+	struct bf_numbering type_places, actor_places; /* among `types` and `actors` */
+	uint64_t hash;                                 /* sum of bf_hash_declaration() */
 };
 
 /*

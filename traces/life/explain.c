@@ -213,11 +213,15 @@ static int declare_type(struct bf_sink *s, const struct bf_rec_schema *schema)
 static int declare_actor(struct bf_sink *s, uint32_t actor, const char *kind, const char *name)
 {
 	struct bf_explain *l = (struct bf_explain *)s;
+	uint32_t place;
 
 	(void)kind;
-	if (BF_GROW(l->actors, l->nactors, (size_t)actor + 1))
+	if (BF_GROW(l->actors, l->actors_cap, l->actor_places.count + 1))
 		return -ENOMEM;
-	snprintf(l->actors[actor], sizeof(*l->actors), "%s", name);
+	place = bf_numbering_add(&l->actor_places, actor);
+	if (!place)
+		return -ENOMEM;
+	snprintf(l->actors[place - 1], sizeof(*l->actors), "%s", name);
 	return 0;
 }
 
@@ -231,10 +235,11 @@ static int write_records(struct bf_sink *s, const void *records, size_t len)
 		const struct bf_rec_schema *type = head->type < BF_EXPLAIN_TYPES ? l->types[head->type] : NULL;
 
 		if (type) {
+			const uint32_t actor = bf_numbering_find(&l->actor_places, head->actor);
 			struct bf_explain_view v = {
 				.time_ps = head->time_ps,
 				.number = l->number,
-				.actor = head->actor < l->nactors ? l->actors[head->actor] : "-",
+				.actor = actor ? l->actors[actor - 1] : "-",
 				.type = type,
 				.fixed = p + sizeof(*head),
 				.tail = p + sizeof(*head) + head->fixed,
@@ -356,6 +361,7 @@ void bf_explain_free(struct bf_explain *l)
 	free(l->steps);
 	free(l->packets);
 	free(l->actors);
+	bf_numbering_free(&l->actor_places);
 	free(l);
 }
 

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "traces/container/number_map_internal.h"
+#include "traces/container/numbering_internal.h"
 #include "traces/life/explain.h"
 #include "traces/life/facts.h"
 
@@ -76,7 +76,8 @@ struct bf_explain {
 	bool ran; /* a device has done something */
 	const struct bf_rec_schema *types[BF_EXPLAIN_TYPES];
 	char (*actors)[48];
-	size_t nactors;
+	size_t actors_cap;
+	struct bf_numbering actor_places; /* among them */
 	int status;
 	char device[24], far_device[24]; /* the far one is known once a packet has arrived there */
 	unsigned nunknown;

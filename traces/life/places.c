@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/grow.h"
+#include "traces/container/numbering_internal.h"
 
 #define IMAGES_MAX 256u /* a stream with more has nonsense in it */
 
@@ -21,7 +22,7 @@ struct latest {
 
 struct actor {
 	char name[48];
-	uint32_t pe;
+	uint32_t pe; /* its place */
 	struct latest at;
 };
 
@@ -38,9 +39,11 @@ struct bf_places {
 	uint32_t type_where, type_image, type_load;
 	uint16_t offset_at, image_at, id_at, number_at;
 	struct actor *actors;
-	uint32_t nactors;
+	uint32_t actors_cap;
+	struct bf_numbering actor_places; /* among them */
 	struct latest *pes;
-	uint32_t npes;
+	uint32_t pes_cap;
+	struct bf_numbering pe_places; /* among them */
 	struct image images[IMAGES_MAX];
 	struct question *questions;
 	uint32_t nquestions;
@@ -88,15 +91,28 @@ static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)
 static int declare_actor(struct bf_sink *sink, uint32_t number, const char *kind, const char *name)
 {
 	struct bf_places *p = BF_CONTAINER_OF(sink, struct bf_places, sink);
+	uint32_t place, pe;
 	struct actor *a;
 
 	(void)kind;
-	if (number >= 1u << 24 || BF_GROW(p->actors, p->nactors, number + 1))
+	if (BF_GROW(p->actors, p->actors_cap, p->actor_places.count + 1) ||
+	    BF_GROW(p->pes, p->pes_cap, p->pe_places.count + 1))
 		return -ENOMEM;
-	a = &p->actors[number];
+	place = bf_numbering_add(&p->actor_places, number);
+	pe = bf_numbering_add(&p->pe_places, pe_of(name));
+	if (!place || !pe)
+		return -ENOMEM;
+	a = &p->actors[place - 1];
 	strncpy(a->name, name, sizeof(a->name) - 1);
-	a->pe = pe_of(name);
-	return a->pe < 1u << 20 ? BF_GROW(p->pes, p->npes, a->pe + 1) : 0;
+	a->pe = pe - 1;
+	return 0;
+}
+
+static struct actor *actor_of(const struct bf_places *p, uint32_t number)
+{
+	const uint32_t place = bf_numbering_find(&p->actor_places, number);
+
+	return place ? &p->actors[place - 1] : NULL;
 }
 
 /* ---- records ---- */
@@ -112,10 +128,10 @@ static bool is_about(const struct bf_found *f, const char *thread)
 
 static void settle(struct bf_places *p, struct question *q)
 {
-	const uint32_t pe = pe_of(q->found->where);
-	struct latest at = pe < p->npes ? p->pes[pe] : (struct latest){ 0 };
+	const uint32_t pe = bf_numbering_find(&p->pe_places, pe_of(q->found->where));
+	struct latest at = pe ? p->pes[pe - 1] : (struct latest){ 0 };
 
-	for (uint32_t i = 0; i < p->nactors; i++)
+	for (uint32_t i = 0; i < p->actor_places.count; i++)
 		if (p->actors[i].at.image && is_about(q->found, p->actors[i].name))
 			at = p->actors[i].at;
 	q->settled = true;
@@ -155,15 +171,15 @@ static void take_image(struct bf_places *p, const struct bf_rec_header *head, co
 static void take(struct bf_places *p, const struct bf_rec_header *head)
 {
 	const uint8_t *fixed = (const uint8_t *)(head + 1);
+	struct actor *a;
 	uint64_t image;
 
 	answer_exactly(p);
 	/* Loads poll: what a thread did last is what it stored, ordered or rang. */
 	if (p->pending.image && head->type != p->type_load && head->actor == p->pending_actor &&
-	    head->actor < p->nactors) {
-		p->actors[head->actor].at = p->pending;
-		if (p->actors[head->actor].pe < p->npes)
-			p->pes[p->actors[head->actor].pe] = p->pending;
+	    (a = actor_of(p, head->actor)) != NULL) {
+		a->at = p->pending;
+		p->pes[a->pe] = p->pending;
 	}
 	p->pending.image = 0;
 	for (; p->last < p->nquestions && p->by_last[p->last]->found->last_record <= p->records; p->last++)
@@ -249,6 +265,8 @@ void bf_places_free(struct bf_places *p)
 	free(p->by_last);
 	free(p->actors);
 	free(p->pes);
+	bf_numbering_free(&p->actor_places);
+	bf_numbering_free(&p->pe_places);
 	free(p);
 }
 
@@ -269,7 +287,7 @@ int bf_places_trace(struct bf_places *p, struct bf_trace *t)
 		const struct bf_trace_actor *a = bf_trace_actor(t, rec.actor);
 
 		rc = 0;
-		if (a && (rec.actor >= p->nactors || !p->actors[rec.actor].name[0]))
+		if (a && !actor_of(p, rec.actor))
 			rc = declare_actor(&p->sink, a->number, a->kind, a->name);
 		if (rec.type != type)
 			declare_type(&p->sink, rec.type);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/grow.h"
-#include "traces/container/number_map_internal.h"
+#include "traces/container/numbering_internal.h"
 #include "traces/device.h"
 #include "traces/life/label.h"
 #include "traces/life/timeline.h"
@@ -57,7 +57,8 @@ struct timeline {
 	struct bf_number_map maps[GROUPS + 1];
 	struct type types[TYPES_MAX];
 	struct actor *actors;
-	uint32_t nactors;
+	uint32_t actors_cap;
+	struct bf_numbering places; /* among them */
 	struct span *spans;
 	size_t nspans, cap_spans, free_span; /* unused ones are linked by `first`; indices plus 1 */
 	uint64_t flows, pending_flow, now_ps;
@@ -113,16 +114,24 @@ static int announce(struct timeline *t, uint32_t number, struct actor *a)
 
 static int actor_of(struct timeline *t, uint32_t number, struct actor **out)
 {
-	if (BF_GROW(t->actors, t->nactors, (size_t)number + 1))
+	const uint32_t place = bf_numbering_add(&t->places, number);
+
+	if (!place || BF_GROW(t->actors, t->actors_cap, place))
 		return no_memory(t);
-	*out = &t->actors[number];
+	*out = &t->actors[place - 1];
 	return (*out)->track ? 0 : announce(t, number, *out);
+}
+
+/* One of which there was a record. */
+static struct actor *known_actor(const struct timeline *t, uint32_t number)
+{
+	return &t->actors[bf_numbering_find(&t->places, number) - 1];
 }
 
 /* The first lane of an actor that is idle since `begin_ps`; the first of all is the actor's own track. */
 static int lane_of(struct timeline *t, uint32_t number, uint64_t begin_ps, uint32_t *lane)
 {
-	struct actor *a = &t->actors[number];
+	struct actor *a = known_actor(t, number);
 	char name[80];
 	int rc = 0;
 
@@ -263,7 +272,7 @@ static struct span *new_span(struct timeline *t)
 static int end_span(struct timeline *t, struct span *s, uint64_t end_ps, const struct bf_trace_record *rec,
 		    uint64_t flow, bool bad)
 {
-	struct actor *a = &t->actors[s->actor];
+	struct actor *a = known_actor(t, s->actor);
 	struct bf_number_entry *e = bf_number_find(&t->maps[SPANS], s->key);
 	const struct bf_timeline_item item = {
 		.begin_ps = s->begin_ps,
@@ -296,7 +305,7 @@ static int opens(struct timeline *t, const struct type *k, const struct bf_trace
 	uint32_t lane;
 	int rc;
 
-	span_key(k, rec, &t->actors[rec->actor], key);
+	span_key(k, rec, known_actor(t, rec->actor), key);
 	/* A second one with these keys: what the first waited for never came, or the trace lost it. */
 	if (bf_number_find(&t->maps[SPANS], key)) {
 		rc = end_span(t, &t->spans[bf_number_get(&t->maps[SPANS], key) - 1], rec->time_ps, NULL, 0, true);
@@ -320,13 +329,13 @@ static int opens(struct timeline *t, const struct type *k, const struct bf_trace
 	};
 	bf_label_make(k->row && k->row->label ? k->row->label : rec->type->name, rec->type, rec->fixed, s->name,
 		      LABEL_MAX);
-	t->actors[rec->actor].lanes[lane].open = true;
+	known_actor(t, rec->actor)->lanes[lane].open = true;
 	return 0;
 }
 
 static int closes(struct timeline *t, const struct type *k, const struct bf_trace_record *rec, bool bad)
 {
-	struct actor *a = &t->actors[rec->actor];
+	struct actor *a = known_actor(t, rec->actor);
 	uint64_t key[3], flow;
 	struct span *s;
 	int rc;
@@ -363,8 +372,8 @@ static int whole(struct timeline *t, const struct type *k, const struct bf_trace
 		return rc;
 	bf_label_make(k->row && k->row->label ? k->row->label : rec->type->name, rec->type, rec->fixed, name,
 		      LABEL_MAX);
-	item.track = t->actors[rec->actor].lanes[lane].track;
-	t->actors[rec->actor].lanes[lane].busy_ps = item.end_ps;
+	item.track = known_actor(t, rec->actor)->lanes[lane].track;
+	known_actor(t, rec->actor)->lanes[lane].busy_ps = item.end_ps;
 	return t->out->item(t->out, &item);
 }
 
@@ -377,7 +386,7 @@ static int instant(struct timeline *t, const struct type *k, const struct bf_tra
 		.flow = flow,
 		.first = rec->number,
 		.last = rec->number,
-		.track = t->actors[rec->actor].track,
+		.track = known_actor(t, rec->actor)->track,
 		.name = name,
 		.rec = rec,
 		.bad = bad,
@@ -414,7 +423,7 @@ static int show(struct timeline *t, const struct type *k, const struct bf_trace_
 
 	switch (verb_of(k, rec)) {
 	case BF_ROW_OPENS:
-		rc = flow_of(t, k, rec, &t->actors[rec->actor], 0, &flow);
+		rc = flow_of(t, k, rec, known_actor(t, rec->actor), 0, &flow);
 		return rc ? rc : opens(t, k, rec, flow, bad);
 	case BF_ROW_CLOSES:
 		return closes(t, k, rec, bad);
@@ -425,7 +434,7 @@ static int show(struct timeline *t, const struct type *k, const struct bf_trace_
 	case BF_ROW_MEMORY:
 		return t->memory ? instant(t, k, rec, 0, bad) : 0;
 	case BF_ROW_INSTANT:
-		rc = flow_of(t, k, rec, &t->actors[rec->actor], 0, &flow);
+		rc = flow_of(t, k, rec, known_actor(t, rec->actor), 0, &flow);
 		return rc ? rc : instant(t, k, rec, flow, bad);
 	case BF_ROW_HIDDEN:
 	case BF_ROW_BY_EVENT:
@@ -442,7 +451,7 @@ static int tell_value(struct timeline *t, const struct bf_timeline_signal_row *r
 	const struct bf_rec_field *field = bf_schema_field(rec->type, row->field), *of = field_of(rec->type, row->of);
 	const struct bf_rec_field *plus = field_of(rec->type, row->plus);
 	/* Signals of software are the PE's, whichever of its threads speaks. */
-	const struct actor *a = &t->actors[rec->actor];
+	const struct actor *a = known_actor(t, rec->actor);
 	const bool shared = of && rec->type->class_ == BF_CLASS_DRIVER;
 	const uint32_t track = shared ? a->group : a->track;
 	const uint64_t which = of ? value_of(of, rec) : 0;
@@ -544,11 +553,12 @@ int bf_timeline_read(struct bf_trace *trace, const struct bf_timeline_options *o
 		rc = take(t, &rec);
 	if (!rc)
 		rc = close_all(t);
-	for (uint32_t i = 0; i < t->nactors; i++)
+	for (uint32_t i = 0; i < t->actors_cap; i++)
 		free(t->actors[i].lanes);
 	for (size_t i = 0; i <= GROUPS; i++)
 		bf_number_map_free(&t->maps[i]);
 	free(t->actors);
+	bf_numbering_free(&t->places);
 	free(t->spans);
 	free(t);
 	return rc ? rc : damage;

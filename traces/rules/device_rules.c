@@ -171,7 +171,7 @@ uint64_t bf_device_u64(const struct bf_device_record *e, const char *field)
 static struct bf_rule_queue *queue_of(struct bf_rules *r, const struct bf_device_family *o, const char *field,
 				      const struct bf_device_record *e)
 {
-	const struct bf_rules_actor *a = e->actor < r->nactors ? &r->actors[e->actor] : NULL;
+	struct bf_rules_actor *a = bf_rules_actor_of(r, e->actor);
 	const char *digits = a ? a->name + strlen(a->name) : "";
 	struct bf_rule_queue *q;
 
@@ -179,7 +179,7 @@ static struct bf_rule_queue *queue_of(struct bf_rules *r, const struct bf_device
 		digits--;
 	q = bf_rule_queue(r, &o->family, a ? a->pe : 0, field ? get(e, field) : strtoul(digits, NULL, 10), true);
 	if (q && a)
-		r->actors[e->actor].latest = q;
+		a->latest = q;
 	if (q && a && a->is_queue)
 		q->actor = e->actor;
 	return q;
@@ -210,6 +210,7 @@ static void call(struct bf_rule_run *run, const struct bf_device_family *o, cons
 
 void bf_device_rules_take(struct bf_rules *r, const struct bf_device_record *e)
 {
+	struct bf_rules_actor *a = bf_rules_actor_of(r, e->actor);
 	bool known = false;
 
 	for (uint32_t k = 0; k < r->noutside; k++) {
@@ -224,8 +225,8 @@ void bf_device_rules_take(struct bf_rules *r, const struct bf_device_record *e)
 			if (r->runs[i].family->family == &o->family)
 				call(&r->runs[i], o, e);
 	}
-	if (!known && e->actor < r->nactors)
-		r->actors[e->actor].unjudged = true;
+	if (!known && a)
+		a->unjudged = true;
 }
 
 /* ---- devices that no rule knows ---- */
@@ -241,7 +242,7 @@ static bool knows(const struct bf_rules *r, const char *actor)
 {
 	const int n = device_len(actor);
 
-	for (uint32_t i = 0; i < r->nactors; i++)
+	for (uint32_t i = 0; i < r->actor_places.count; i++)
 		if (r->actors[i].latest && device_len(r->actors[i].name) == n &&
 		    strncmp(r->actors[i].name, actor, (size_t)n) == 0)
 			return true;
@@ -253,7 +254,7 @@ static bool knows(const struct bf_rules *r, const char *actor)
 
 void bf_device_rules_note_unjudged(struct bf_rules *r)
 {
-	for (uint32_t i = 0; i < r->nactors; i++) {
+	for (uint32_t i = 0; i < r->actor_places.count; i++) {
 		const struct bf_rules_actor *a = &r->actors[i];
 
 		if (!a->unjudged || knows(r, a->name))

@@ -34,7 +34,7 @@ static bool wanted(const struct bf_rules_opts *o, const struct bf_rule *rule)
 	return false;
 }
 
-static int add_run(struct bf_rules *r, struct bf_family_run *f, const struct bf_rule *rule)
+static void add_run(struct bf_rules *r, struct bf_family_run *f, const struct bf_rule *rule)
 {
 	struct bf_rule_run *run = &r->runs[r->nruns++];
 
@@ -47,9 +47,6 @@ static int add_run(struct bf_rules *r, struct bf_family_run *f, const struct bf_
 		.spared = (enum bf_seen_kind)rule->spares,
 	};
 	f->queue_bytes += (rule->queue_bytes + 7u) & ~7u;
-	if (rule->state_bytes)
-		run->state = calloc(1, rule->state_bytes);
-	return rule->state_bytes && !run->state ? -ENOMEM : 0;
 }
 
 static int add_family(struct bf_rules *r, const struct bf_rule_family *family, const struct bf_rules_opts *o)
@@ -65,124 +62,9 @@ static int add_family(struct bf_rules *r, const struct bf_rule_family *family, c
 	for (uint32_t i = 0; !rc && family->rules[i]; i++)
 		if (wanted(o, family->rules[i])) {
 			f->on = true;
-			rc = add_run(r, f, family->rules[i]);
+			add_run(r, f, family->rules[i]);
 		}
 	return rc;
-}
-
-static bool lists(const uint16_t *kinds, enum bf_seen_kind kind)
-{
-	for (; kinds && *kinds; kinds++)
-		if (*kinds == kind)
-			return true;
-	return false;
-}
-
-/* Records that are many: a family gets them once the stream has its device. */
-static bool many(enum bf_seen_kind kind)
-{
-	return kind == BF_SEEN_store || kind == BF_SEEN_store_visible || kind == BF_SEEN_load ||
-	       kind == BF_SEEN_atomic || kind == BF_SEEN_fence || kind == BF_SEEN_mmio_store ||
-	       kind == BF_SEEN_mmio_load || kind == BF_SEEN_dma_read || kind == BF_SEEN_dma_write;
-}
-
-/* A family whose rules are all off needs no facts. */
-static void add_facts(struct bf_rules *r, struct bf_listeners *l, enum bf_seen_kind kind)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < r->nfamilies; i++) {
-		struct bf_family_run *f = &r->families[i];
-
-		if (!f->on || !lists(f->family->records, kind))
-			continue;
-		l->owner = l->owner ? l->owner : f->family;
-		if ((many(kind) && !f->present) || f->enough[kind])
-			continue;
-		assert(n + 1 < BF_ARRAY_LEN(l->facts));
-		l->facts[n++] = (struct bf_listening_facts){ f->family->on, f->facts };
-	}
-	l->facts[n] = (struct bf_listening_facts){ 0 };
-	l->any = n > 0;
-}
-
-/* Which of a rule's records it waits with until facts notice something. */
-static uint16_t when_of(const struct bf_rule *rule, enum bf_seen_kind kind)
-{
-	for (uint32_t i = 0; i < rule->whens; i++)
-		if (rule->records[i] == kind)
-			return rule->when;
-	return 0;
-}
-
-static void add_rules(struct bf_rules *r, struct bf_listeners *l, enum bf_seen_kind kind)
-{
-	struct bf_listening_rule *all = l->rules, *always = l->always;
-
-	for (uint32_t i = 0; i < r->nruns; i++) {
-		struct bf_rule_run *run = &r->runs[i];
-		const struct bf_rule *rule = run->rule;
-		const struct bf_listening_rule one = { .when = when_of(rule, kind), .on = rule->on, .run = run };
-
-		if (!lists(rule->records, kind) || run->spared == kind)
-			continue;
-		if (many(kind) && !run->family->present)
-			continue;
-		*all++ = one;
-		if (!one.when)
-			*always++ = one;
-	}
-	l->any |= all > l->rules;
-	*all = *always = (struct bf_listening_rule){ 0 };
-}
-
-/* Some rule works with stores to registers, whether its family has shown yet or not. */
-static bool wants_registers(const struct bf_rules *r)
-{
-	for (uint32_t i = 0; i < r->nruns; i++)
-		if (lists(r->runs[i].rule->records, BF_SEEN_mmio_store) ||
-		    lists(r->runs[i].rule->needs, BF_SEEN_mmio_store))
-			return true;
-	return false;
-}
-
-/* What the engine itself takes in: the table of stores, and the count of faults. */
-static bool takes(const struct bf_rules *r, enum bf_seen_kind kind)
-{
-	return kind == BF_SEEN_agent_start || kind == BF_SEEN_agent_end || kind == BF_SEEN_deadlock ||
-	       kind == BF_SEEN_store || kind == BF_SEEN_store_visible || kind == BF_SEEN_dma_read ||
-	       kind == BF_SEEN_fault_injected || (kind == BF_SEEN_mmio_store && wants_registers(r));
-}
-
-static void listen_to(struct bf_rules *r, enum bf_seen_kind kind)
-{
-	struct bf_listeners *l = &r->listeners[kind];
-
-	l->stale = false;
-	add_facts(r, l, kind);
-	add_rules(r, l, kind);
-	l->wanted = l->any || takes(r, kind);
-}
-
-/* Who listens to what, by the families that are present. */
-static int make_listeners(struct bf_rules *r)
-{
-	uint32_t listed[BF_SEEN_KINDS] = { 0 }; /* rules that have records of a kind on their list */
-
-	for (uint32_t i = 0; i < r->nruns; i++)
-		for (const uint16_t *kind = r->runs[i].rule->records; kind && *kind; kind++)
-			listed[*kind]++;
-	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++) {
-		const uint32_t most = listed[kind] + 1;
-
-		r->listeners[kind].rules = calloc(most, sizeof(struct bf_listening_rule));
-		r->listeners[kind].always = calloc(most, sizeof(struct bf_listening_rule));
-		if (!r->listeners[kind].rules || !r->listeners[kind].always)
-			return -ENOMEM;
-	}
-	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++)
-		listen_to(r, kind);
-	return 0;
 }
 
 /* Ours, then those of the program. */
@@ -215,7 +97,7 @@ static int set_up(struct bf_rules *r, const struct bf_rules_opts *o)
 		return -ENOMEM;
 	for (uint32_t i = 0; !rc && i < nfamilies; i++)
 		rc = add_family(r, family_at(r, i), o);
-	return rc ? rc : make_listeners(r);
+	return rc ? rc : bf_rules_make_listeners(r);
 }
 
 static struct bf_family_run *family_run(struct bf_rules *r, const struct bf_rule_family *family);
@@ -266,10 +148,8 @@ void bf_rules_destroy(struct bf_rules *r)
 	}
 	for (uint32_t i = 0; i < r->nruns; i++)
 		free(r->runs[i].state);
-	for (uint32_t i = 0; i < BF_SEEN_KINDS; i++) {
-		free(r->listeners[i].rules);
-		free(r->listeners[i].always);
-	}
+	free(r->listed);
+	free(r->listening);
 	for (uint32_t i = 0; i < BF_RECORD_TYPES; i++)
 		free(r->plans[i]);
 	bf_findings_free(r);
@@ -278,6 +158,7 @@ void bf_rules_destroy(struct bf_rules *r)
 	free(r->families);
 	free(r->runs);
 	free(r->actors);
+	bf_numbering_free(&r->actor_places);
 	free(r->queues);
 	free(r->queue_table);
 	free(r->unable);
@@ -335,8 +216,8 @@ static void want_all(struct bf_rules *r)
 static void listen_to_many(struct bf_rules *r)
 {
 	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++)
-		if (many(kind))
-			listen_to(r, kind);
+		if (bf_rules_many(kind))
+			bf_rules_listen_to(r, kind);
 	want_all(r);
 }
 
@@ -347,7 +228,7 @@ static void facts_listen(struct bf_rules *r, const struct bf_rule_family *family
 	if (f->enough[kind] == enough)
 		return;
 	f->enough[kind] = enough;
-	listen_to(r, kind);
+	bf_rules_listen_to(r, kind);
 	want_all(r);
 }
 
@@ -377,7 +258,7 @@ void bf_rules_listen_again(struct bf_rules *r)
 	r->stale = false;
 	for (enum bf_seen_kind kind = BF_SEEN_NONE + 1; kind < BF_SEEN_KINDS; kind++)
 		if (r->listeners[kind].stale)
-			listen_to(r, kind);
+			bf_rules_listen_to(r, kind);
 	want_all(r);
 }
 
@@ -402,7 +283,7 @@ static int declare_type(struct bf_sink *sink, const struct bf_rec_schema *type)
 	}
 	r->listeners[p->kind].seen = true;
 	for (uint32_t i = 0; i < r->nfamilies; i++)
-		if (!r->families[i].present && lists(r->families[i].family->signs, p->kind)) {
+		if (!r->families[i].present && bf_rules_lists(r->families[i].family->signs, p->kind)) {
 			r->families[i].present = true;
 			shown = true;
 		}
@@ -416,10 +297,14 @@ static int declare_actor(struct bf_sink *sink, uint32_t actor, const char *kind,
 	struct bf_rules *r = BF_CONTAINER_OF(sink, struct bf_rules, sink);
 	const char *queue = strstr(name, ".q");
 	struct bf_rules_actor *a;
+	uint32_t place;
 
-	if (actor >= 1u << 24 || BF_GROW(r->actors, r->nactors, actor + 1))
+	if (BF_GROW(r->actors, r->actors_cap, r->actor_places.count + 1))
 		return -ENOMEM;
-	a = &r->actors[actor];
+	place = bf_numbering_add(&r->actor_places, actor);
+	if (!place)
+		return -ENOMEM;
+	a = &r->actors[place - 1];
 	snprintf(a->name, sizeof(a->name), "%s", name);
 	/* A capture is one machine's, and the first number there is a queue's; a kernel's "b2.w0" is a block's. */
 	if (strncmp(name, "cap.", 4) != 0 && !(name[0] == 'b' && strspn(name + 1, "0123456789"))) {
@@ -440,7 +325,9 @@ bool bf_rules_processors_keep_order(const struct bf_rules *r)
 
 const char *bf_rule_actor(const struct bf_rules *r, uint32_t actor)
 {
-	return actor < r->nactors && r->actors[actor].name[0] ? r->actors[actor].name : "?";
+	const struct bf_rules_actor *a = bf_rules_actor_of(r, actor);
+
+	return a && a->name[0] ? a->name : "?";
 }
 
 /* ---- queues ---- */
@@ -574,12 +461,22 @@ static bool is_left(const struct bf_rule_queue *q)
 	return q->family->left && q->family->left(q->memory);
 }
 
+/* A rule that got no record has nothing to say of a device that is not there. */
+static bool ends(struct bf_rule_run *run)
+{
+	const struct bf_rule *rule = run->rule;
+
+	if ((!rule->end && !rule->end_queue) || (!bf_rules_has_state(run) && !run->family->present))
+		return false;
+	return bf_rules_make_state(run);
+}
+
 static void judge_end(struct bf_rules *r, uint32_t net, bool complete)
 {
 	for (uint32_t i = 0; i < r->nruns; i++) {
 		struct bf_rule_run *run = &r->runs[i];
 
-		if (run->rule->net != net)
+		if (run->rule->net != net || !ends(run))
 			continue;
 		for (uint32_t q = 0; run->rule->end_queue && q < r->nqueues; q++)
 			if (strcmp(r->queues[q]->family->name, run->rule->about.family) == 0 &&

@@ -3,6 +3,7 @@
 #define BELFRY_TRACES_RULES_ENGINE_INTERNAL_H
 
 #include "sim/bytes.h"
+#include "traces/container/numbering_internal.h"
 #include "traces/rules/device_rules_internal.h"
 #include "traces/rules/stores_internal.h"
 
@@ -60,6 +61,8 @@ struct bf_listeners {
 		void *facts;
 	} facts[8];
 	struct bf_listening_rule *rules, *always;
+	uint32_t *listed; /* numbers of the rules that have it on their list, whether they listen now or not */
+	uint32_t nlisted;
 	bool any;   /* one of them */
 	bool stale; /* some rule says otherwise */
 	bool seen;  /* the stream has this type */
@@ -78,10 +81,13 @@ struct bf_rules {
 	struct bf_rule_run *runs;
 	uint32_t nruns;
 	struct bf_listeners listeners[BF_SEEN_KINDS];
+	uint32_t *listed; /* owned, as the next: what their lists are in */
+	struct bf_listening_rule *listening;
 	struct bf_plan *plans[BF_RECORD_TYPES];             /* NULL: no rule knows it */
 	const struct bf_rec_schema *types[BF_RECORD_TYPES]; /* NULL: unheard of */
 	struct bf_rules_actor *actors;
-	uint32_t nactors;
+	uint32_t actors_cap;
+	struct bf_numbering actor_places; /* among them */
 	struct bf_stores *stores;
 	struct bf_rule_queue **queues;      /* in order of appearance */
 	struct bf_rule_queue **queue_table; /* open addressing */
@@ -107,6 +113,30 @@ struct bf_rules {
 	char (*unjudged)[48]; /* devices that no rule knows */
 	uint32_t nunjudged, unjudged_cap;
 };
+
+/* NULL when the stream has not declared it. */
+static inline struct bf_rules_actor *bf_rules_actor_of(const struct bf_rules *r, uint32_t number)
+{
+	const uint32_t place = bf_numbering_find(&r->actor_places, number);
+
+	return place ? &r->actors[place - 1] : NULL;
+}
+
+/*
+ * See listeners.c. Whether `kinds` has `kind`; records that are many, which a family gets once the stream has its
+ * device; who listens to a kind, anew; the same for all kinds, at the start: 0 or -ENOMEM.
+ */
+bool bf_rules_lists(const uint16_t *kinds, enum bf_seen_kind kind);
+bool bf_rules_many(enum bf_seen_kind kind);
+void bf_rules_listen_to(struct bf_rules *r, enum bf_seen_kind kind);
+int bf_rules_make_listeners(struct bf_rules *r);
+
+/* A rule that needs no state has it. Making it fails on lack of memory, which the stream learns. */
+static inline bool bf_rules_has_state(const struct bf_rule_run *run)
+{
+	return run->state || !run->rule->state_bytes;
+}
+bool bf_rules_make_state(struct bf_rule_run *run);
 
 /* Who listens to kinds of records whose listeners are stale. */
 void bf_rules_listen_again(struct bf_rules *r);

@@ -19,6 +19,7 @@
 #define PLACES 64u
 #define RING_ENTRIES_MAX (1u << 20)
 #define AREA_MAX (64u << 20)
+#define PAGES_MAX (1u << 22) /* of all rings, 16 GiB: what a stream says of rings asks for no more memory than this */
 #define NEAR 16u
 
 struct entry {
@@ -350,6 +351,8 @@ static bool grow_pages(struct bf_stores *s, uint32_t more)
 
 	if ((s->npages + more) * 2 <= s->page_cap)
 		return true;
+	if (s->npages + more > PAGES_MAX)
+		return false;
 	while ((s->npages + more) * 2 > s->page_cap)
 		s->page_cap = s->page_cap ? s->page_cap * 2 : 64;
 	s->pages = calloc(s->page_cap, sizeof(*s->pages));

@@ -30,7 +30,7 @@ static inline int done(struct bf_rules *r)
 /* Actors stay with a queue for long: each remembers its last one. False: no memory, which the stream learns. */
 static bool find_queue(struct bf_rules *r, const struct bf_plan *p, struct bf_seen *e)
 {
-	struct bf_rules_actor *a = e->actor < r->nactors ? &r->actors[e->actor] : NULL;
+	struct bf_rules_actor *a = bf_rules_actor_of(r, e->actor);
 	const struct bf_rule_family *family = r->listeners[p->kind].owner;
 	struct bf_rule_queue *q;
 	uint64_t number;
@@ -117,11 +117,13 @@ static inline bool note(struct bf_rules *r, const struct bf_rec_header *head, co
 static inline void begin(const struct bf_rules *r, const struct bf_rec_schema *type, const struct bf_rec_header *head,
 			 const uint8_t *fixed, const uint8_t *tail, enum bf_seen_kind kind, struct bf_seen *e)
 {
+	const struct bf_rules_actor *a = bf_rules_actor_of(r, head->actor);
+
 	e->time_ps = head->time_ps;
 	e->number = r->records;
 	e->actor = head->actor;
-	e->pe = head->actor < r->nactors ? r->actors[head->actor].pe : 0;
-	e->unit = head->actor < r->nactors ? r->actors[head->actor].unit : 0;
+	e->pe = a ? a->pe : 0;
+	e->unit = a ? a->unit : 0;
 	e->kind = kind;
 	e->fixed = fixed;
 	e->tail = tail;
@@ -299,7 +301,7 @@ int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err)
 			note_behind(r, &rec);
 			continue;
 		}
-		if (rec.actor != actor && (rec.actor >= r->nactors || !r->actors[rec.actor].name[0])) {
+		if (rec.actor != actor && !bf_rules_actor_of(r, rec.actor)) {
 			a = bf_trace_actor(t, rec.actor);
 			rc = a ? r->sink.declare_actor(&r->sink, a->number, a->kind, a->name) : 0;
 		} else {

@@ -440,6 +440,7 @@ static void forget(void *facts)
 		free(o->devices[level].at);
 	free(o->ended.at);
 	free(o->thread_of);
+	bf_numbering_free(&o->actors);
 	free(o->threads);
 	free(o->blocks);
 	free(o->lines);

@@ -3,7 +3,7 @@
 #define BELFRY_TRACES_RULES_ORDER_ORDER_INTERNAL_H
 
 #include "sim/view.h"
-#include "traces/container/number_map_internal.h"
+#include "traces/container/numbering_internal.h"
 #include "traces/rules/order/order.h"
 
 #define BF_ORDER_WORD 4u /* bytes that a store is kept for */
@@ -44,8 +44,9 @@ struct bf_order_region {
 };
 
 struct bf_order {
-	uint32_t *thread_of; /* by actor: its number plus one */
-	uint32_t nthread_of;
+	struct bf_numbering actors;
+	uint32_t *thread_of; /* by place of the actor among them: its number plus one */
+	uint32_t thread_of_cap;
 	struct bf_order_thread *threads;
 	uint32_t nthreads, threads_cap;
 	struct bf_order_block *blocks;

@@ -79,23 +79,26 @@ static uint32_t new_thread(struct bf_order *o, const struct bf_seen *e, const ch
 
 struct bf_order_thread *bf_order_thread_of(struct bf_rules *r, struct bf_order *o, const struct bf_seen *e)
 {
+	const uint32_t place = bf_numbering_add(&o->actors, e->actor);
 	const char *name, *lane, *end;
+	uint32_t *of;
 	size_t len;
 
-	if (e->actor < o->nthread_of && o->thread_of[e->actor])
-		return &o->threads[o->thread_of[e->actor] - 1];
-	if (BF_GROW(o->thread_of, o->nthread_of, (size_t)e->actor + 1)) {
+	if (!place || BF_GROW(o->thread_of, o->thread_of_cap, place)) {
 		bf_order_no_memory(o);
 		return NULL;
 	}
+	of = &o->thread_of[place - 1];
+	if (*of)
+		return &o->threads[*of - 1];
 	name = bf_rule_actor(r, e->actor);
 	lane = part(name, 'l', &end);
 	len = lane && !*end && lane > name && part(name, 'b', &end) ? (size_t)(lane - 1 - name) : strlen(name);
 	len = len < sizeof(o->threads->name) ? len : sizeof(o->threads->name) - 1;
-	for (uint32_t i = 0; i < o->nthreads && !o->thread_of[e->actor]; i++)
+	for (uint32_t i = 0; i < o->nthreads && !*of; i++)
 		if (strlen(o->threads[i].name) == len && !memcmp(o->threads[i].name, name, len))
-			o->thread_of[e->actor] = i + 1;
-	if (!o->thread_of[e->actor])
-		o->thread_of[e->actor] = new_thread(o, e, name, len);
-	return o->thread_of[e->actor] ? &o->threads[o->thread_of[e->actor] - 1] : NULL;
+			*of = i + 1;
+	if (!*of)
+		*of = new_thread(o, e, name, len);
+	return *of ? &o->threads[*of - 1] : NULL;
 }
