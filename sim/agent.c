@@ -22,9 +22,6 @@
 #define STACK_LINES_AHEAD 12
 #define VIEW_LINES_AHEAD 6
 
-/* So many agents, with a device each, are more than a second-level cache holds. */
-#define CROWD 48u
-
 /* An agent with what belongs to it, in one allocation. */
 struct agent_block {
 	struct bf_agent agent;
@@ -247,7 +244,6 @@ int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct
 	ags->alive++;
 	bf_event_init(&a->wake, wake);
 	a->wake.ahead = ahead;
-	sim->crowded |= ags->count > CROWD;
 	bf_sim_at(sim, &a->wake, bf_agents_now(sim));
 	if (out)
 		*out = a;

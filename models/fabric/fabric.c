@@ -8,6 +8,9 @@
 #include "sim/grow.h"
 #include "sim/stats.h"
 
+/* So many ports, with a device and its agents each, are more than a second-level cache holds. */
+#define CROWD 48u
+
 int bf_fabric_create(struct bf_sim *sim, struct bf_fabric **out)
 {
 	struct bf_fabric *f = calloc(1, sizeof(*f));
@@ -213,6 +216,7 @@ int bf_fabric_attach(struct bf_fabric *f, const struct bf_port_opts *opts, struc
 	if (rc)
 		return rc;
 	p->rank = f->my_rank;
+	f->sim->crowded |= f->count > CROWD;
 	p->info.actor = bf_stream_actor(&f->sim->rec, "port", opts->name);
 	rc = !p->info.actor || attach_stats(p) ? -ENOMEM : f->net ? bf_net_place(f->net, p) : 0;
 	if (rc) {
