@@ -65,7 +65,7 @@ struct bf_sim {
 	struct bf_graph *graph;       /* NULL: views keep buffers */
 	uint64_t seed;
 	uint64_t events; /* fired so far */
-	bool crowded;    /* so many agents that no cache holds what belongs to them */
+	bool crowded;    /* so many ports that no cache holds what belongs to them */
 	struct bf_error error;
 };
 
