@@ -341,7 +341,7 @@ START_TEST(faults_are_told)
 		const char *text;
 	} of[] = {
 		{ "far", BF_PTX_FAULT_ADDRESS, 11, "4 bytes at 0x1000 are nobody's memory" },
-		{ "odd", BF_PTX_FAULT_MISALIGNED, 21, "no multiple" },
+		{ "odd", BF_PTX_FAULT_MISALIGNED, 21, "not a multiple" },
 		{ "over", BF_PTX_FAULT_ADDRESS, 31, "a block has 0x400 to 0x440" },
 		{ "traps", BF_PTX_FAULT_TRAP, 51, "trap" },
 		{ "asserts", BF_PTX_FAULT_ASSERT, 61, "assertion `x > 0` failed" },

@@ -348,7 +348,7 @@ START_TEST(refusals_say_why)
 	ck_assert_int_eq(parse_changed(frame, len, 42, 0x11, &err), -EBADMSG); /* ACK with payload */
 	set_ip_word(frame, 2, (uint16_t)(bf_get_be16(frame + 16) - 1));
 	ck_assert_int_eq(parse_changed(frame, len, 39, (uint8_t)(frame[39] - 1), &err), -EBADMSG);
-	ck_assert_ptr_nonnull(strstr(err.text, "multiple of 4"));
+	ck_assert_ptr_nonnull(strstr(err.text, "multiples of 4"));
 }
 END_TEST
 
