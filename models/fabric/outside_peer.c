@@ -118,7 +118,7 @@ static void touch(struct bf_outside *o, struct bf_peer *p)
 
 /*
  * What a time-out finds in the ring when it first looks is what it waits for: others who go on sending would keep it
- * waiting for ever.
+ * waiting forever.
  */
 bool bf_peer_idles(struct bf_outside *o, uint32_t slot, uint32_t qpn, uint64_t *sent)
 {
@@ -132,8 +132,8 @@ bool bf_peer_idles(struct bf_outside *o, uint32_t slot, uint32_t qpn, uint64_t *
 	answered = bf_ring_answered(&p->ring);
 	if (answered >= *sent && !bf_peer_held(o, qpn))
 		return false;
-	touch(o, p); /* it is told once more */
-	if (p->idle_at != answered) {
+	touch(o, p);                                             /* it is told once more */
+	if (p->idle_at == UINT64_MAX || answered > p->idle_at) { /* it does not go back, whatever it writes there */
 		p->idle_at = answered;
 		p->idle_ps = o->sim->now_ps;
 	}
