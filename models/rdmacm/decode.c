@@ -87,6 +87,14 @@ static int run(struct bf_cm_call *c, const struct command *cmd, uint64_t address
 	return cmd->run(c);
 }
 
+bool bf_rdmacm_asks_for_event(const struct bf_uverbs_host *h, uint64_t address, uint64_t len)
+{
+	struct rdma_ucm_cmd_hdr head;
+
+	return len >= sizeof(head) && !h->copy_in(h->arg, &head, address, sizeof(head)) &&
+	       head.cmd == RDMA_USER_CM_CMD_GET_EVENT;
+}
+
 int64_t bf_rdmacm_write(struct bf_rdmacm_file *f, uint64_t address, uint64_t len)
 {
 	struct bf_cm_call c = { .cm = f->cm, .f = f, .number = BF_CM_NONE };

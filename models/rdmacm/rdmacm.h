@@ -75,6 +75,9 @@ void bf_rdmacm_close(struct bf_rdmacm_file *f);
  */
 int64_t bf_rdmacm_write(struct bf_rdmacm_file *f, uint64_t address, uint64_t len);
 
+/* Whether that is a RDMA_USER_CM_CMD_GET_EVENT. For when there is no connection manager any more. */
+bool bf_rdmacm_asks_for_event(const struct bf_uverbs_host *h, uint64_t address, uint64_t len);
+
 /* What is there, for reports and tests. */
 struct bf_rdmacm_counts {
 	uint32_t files, ids, events, ports;

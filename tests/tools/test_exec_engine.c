@@ -3,6 +3,7 @@
  * several threads, from inside the engine and after its end; memory that goes away; fork.
  */
 #include <pthread.h>
+#include <rdma/rdma_user_cm.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 
@@ -477,6 +478,8 @@ static void *ring_on(void *arg)
 
 START_TEST(threads_may_still_run_at_the_end)
 {
+	const struct rdma_ucm_cmd_hdr event = { .cmd = RDMA_USER_CM_CMD_GET_EVENT },
+				      id = { .cmd = RDMA_USER_CM_CMD_CREATE_ID };
 	struct pair p;
 	pthread_t thread;
 
@@ -491,6 +494,11 @@ START_TEST(threads_may_still_run_at_the_end)
 	pthread_join(thread, NULL);
 	ck_assert_uint_eq(t.own, 0);
 	ck_assert_int_eq(bf_engine_write(t.e, t.f, 0, 8), -EIO);
+	/* No event will come any more; who waits for one waits until the process is gone. */
+	ck_assert_int_eq(bf_engine_cm_write(t.e, NULL, (uintptr_t)&event, sizeof(event)), -EAGAIN);
+	ck_assert_int_eq(bf_engine_cm_write(t.e, NULL, (uintptr_t)&event, sizeof(event) - 1), -EIO);
+	ck_assert_int_eq(bf_engine_cm_write(t.e, NULL, (uintptr_t)&id, sizeof(id)), -EIO);
+	ck_assert_int_eq(bf_engine_cm_write(t.e, NULL, 8, sizeof(event)), -EIO);
 	bf_uverbs_close(t.f);
 	signal(SIGSEGV, SIG_DFL);
 	free(t.e->pages);

@@ -89,13 +89,27 @@ void bf_engine_cm_close(struct bf_engine *e, struct bf_rdmacm_file *f)
 	bf_engine_return(e, &c);
 }
 
+/*
+ * A process that ends gets no more events. A kernel lets its threads wait for them until they are gone, so those are
+ * not told of an error, of which they might make the exit code.
+ */
+static int64_t after_the_end(struct bf_engine *e, uint64_t address, uint64_t len)
+{
+	struct bf_uverbs_host host;
+
+	if (e->pid != getpid())
+		return -EIO;
+	bf_engine_host_init(e, &host);
+	return bf_rdmacm_asks_for_event(&host, address, len) ? -EAGAIN : -EIO;
+}
+
 int64_t bf_engine_cm_write(struct bf_engine *e, struct bf_rdmacm_file *f, uint64_t address, uint64_t len)
 {
 	struct bf_engine_caller c;
 	int64_t done;
 
 	if (!bf_engine_call(e, &c))
-		return -EIO;
+		return after_the_end(e, address, len);
 	done = bf_rdmacm_write(f, address, len);
 	bf_engine_return(e, &c);
 	return done;
