@@ -243,7 +243,7 @@ int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct
 	ags->count++;
 	ags->alive++;
 	bf_event_init(&a->wake, wake);
-	a->wake.ahead = ahead;
+	bf_sim_look_ahead(sim, wake, ahead);
 	bf_sim_at(sim, &a->wake, bf_agents_now(sim));
 	if (out)
 		*out = a;

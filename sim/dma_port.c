@@ -32,7 +32,7 @@ int bf_dma_port_init(struct bf_dma_port *p, struct bf_sim *sim, const char *name
 	strncat(stream, name, sizeof(stream) - 5);
 	bf_rng_init(&r->rng, sim->seed, stream);
 	bf_event_init(&r->event, on_due);
-	r->event.ahead = ahead;
+	bf_sim_look_ahead(sim, on_due, ahead);
 	r->port = p;
 	r->ioas = ioas;
 	for (int i = 0; i < BF_DMA_DUES; i++)

@@ -22,12 +22,6 @@ struct bf_event;
 typedef void bf_event_fn(struct bf_event *ev);
 
 /*
- * Asks the caches for what `fire` will need, one or two events before it is `ev`'s turn: `first` before the second
- * call, which may follow pointers that the first asked for. A hint: it changes nothing, and may be left out.
- */
-typedef void bf_event_ahead_fn(const struct bf_event *ev, bool first);
-
-/*
  * Made ready by bf_event_init(). `when` is the due time in ps while pending, BF_NEVER otherwise (also while it fires);
  * `next` and `link` belong to the queue. The owner must cancel a pending event before it frees or moves it.
  */
@@ -36,7 +30,6 @@ struct bf_event {
 	bf_event_fn *fire;
 	struct bf_event *next;
 	struct bf_event **link;
-	bf_event_ahead_fn *ahead; /* may be NULL; set behind bf_event_init() */
 };
 
 /* Prepares an event that calls `fire`. The event must not be pending. */
@@ -46,7 +39,6 @@ static inline void bf_event_init(struct bf_event *ev, bf_event_fn *fire)
 	ev->fire = fire;
 	ev->next = NULL;
 	ev->link = NULL;
-	ev->ahead = NULL;
 }
 
 static inline bool bf_event_pending(const struct bf_event *ev)
@@ -66,6 +58,14 @@ void bf_sim_after(struct bf_sim *sim, struct bf_event *ev, uint64_t delay_ps);
 
 /* Takes a pending event out of the queue; does nothing to one that is not pending. O(1). */
 void bf_sim_cancel(struct bf_sim *sim, struct bf_event *ev);
+
+/*
+ * Asks the caches for what an event that calls `fire` will need, one or two events before it is `ev`'s turn: `first`
+ * before the second call, which may follow pointers that the first asked for. A hint: it changes nothing, may be left
+ * out, and is asked for in crowds only (struct bf_sim.crowded).
+ */
+typedef void bf_event_ahead_fn(const struct bf_event *ev, bool first);
+void bf_sim_look_ahead(struct bf_sim *sim, bf_event_fn *fire, bf_event_ahead_fn *ahead);
 
 /* Time of the earliest pending event, BF_NEVER when there is none. O(1) amortised. */
 uint64_t bf_sim_next(struct bf_sim *sim);

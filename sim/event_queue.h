@@ -49,6 +49,11 @@ struct bf_queue {
 	uint64_t full[BF_QUEUE_LEVELS];  /* bit d: slot d has events */
 	uint64_t stale[BF_QUEUE_LEVELS]; /* bit d: slot d has lost its earliest event and must be sorted before use */
 	struct bf_queue_slot slot[BF_QUEUE_LEVELS][BF_QUEUE_SLOTS];
+	struct { /* bf_sim_look_ahead(); here and not in each event, of which a queue pair has half a dozen */
+		bf_event_fn *fire;
+		bf_event_ahead_fn *ahead;
+	} aheads[8];
+	uint32_t naheads;
 };
 
 /* An empty queue whose base is time 0. */

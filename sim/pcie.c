@@ -71,7 +71,7 @@ int bf_link_init(struct bf_link *l, struct bf_sim *sim, const char *name, const 
 	*l = (struct bf_link){ .sim = sim, .profile = *profile, .actor = actor, .mmio = m };
 	m->link = l;
 	bf_event_init(&m->due, on_mmio_due);
-	m->due.ahead = mmio_ahead;
+	bf_sim_look_ahead(sim, on_mmio_due, mmio_ahead);
 	return 0;
 }
 

@@ -90,6 +90,30 @@ bool bf_sim_step(struct bf_sim *sim, struct bf_event *ev, uint64_t when_ps)
 	return true;
 }
 
+static bf_event_ahead_fn *ahead_of(const struct bf_queue *q, const struct bf_event *ev)
+{
+	for (uint32_t i = 0; i < q->naheads; i++) {
+		if (q->aheads[i].fire == ev->fire)
+			return q->aheads[i].ahead;
+	}
+	return NULL;
+}
+
+void bf_sim_look_ahead(struct bf_sim *sim, bf_event_fn *fire, bf_event_ahead_fn *ahead)
+{
+	struct bf_queue *q = sim->queue;
+	uint32_t i = 0;
+
+	while (i < q->naheads && q->aheads[i].fire != fire)
+		i++;
+	if (i == q->naheads && i < BF_ARRAY_LEN(q->aheads))
+		q->naheads++;
+	if (i < q->naheads) {
+		q->aheads[i].fire = fire;
+		q->aheads[i].ahead = ahead;
+	}
+}
+
 /*
  * Among thousands of agents and queues, what an event needs is in no cache when its turn comes, and would come line
  * after line. The next events are known: what is asked for now comes while this one fires.
@@ -97,16 +121,17 @@ bool bf_sim_step(struct bf_sim *sim, struct bf_event *ev, uint64_t when_ps)
 static void look_ahead(const struct bf_queue *q)
 {
 	const struct bf_event *next = bf_queue_likely(q), *second, *third, *fourth;
+	bf_event_ahead_fn *ahead;
 
 	second = next ? next->next : NULL;
 	third = second ? second->next : NULL;
 	fourth = third ? third->next : NULL;
 	for (size_t at = 0; fourth && at < 3 * BF_LINE; at += BF_LINE) /* with those of its owner that begin with it */
 		__builtin_prefetch((const char *)fourth + at, 1);
-	if (third && third->ahead)
-		third->ahead(third, true);
-	if (next && next->ahead)
-		next->ahead(next, false);
+	if (third && (ahead = ahead_of(q, third)))
+		ahead(third, true);
+	if (next && (ahead = ahead_of(q, next)))
+		ahead(next, false);
 }
 
 uint64_t bf_sim_fire_due(struct bf_sim *sim, uint64_t until_ps)

@@ -559,9 +559,10 @@ void bf_port_init_lanes(struct bf_port *p)
 		[LATE_TO_GATEWAY] = on_leaves, [TO_PORT] = on_arrived, [LANDING] = on_landed,
 	};
 
+	bf_sim_look_ahead(p->fabric->sim, on_at_switch, switch_ahead);
+	bf_sim_look_ahead(p->fabric->sim, on_arrived, port_ahead);
 	for (int i = 0; i < LANES; i++) {
 		bf_lane_init(&p->lanes[i], p->fabric->sim, fire[i]);
-		p->lanes[i].due.ahead = i == TO_SWITCH ? switch_ahead : i == TO_PORT ? port_ahead : NULL;
 		p->lanes[i].instant = !p->latency_ps && !p->ps_per_kib && !p->fabric->net;
 	}
 }

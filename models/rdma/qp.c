@@ -197,4 +197,5 @@ void bf_rdma_qp_fini(struct bf_rdma_qp *qp)
 	}
 	free_held(qp);
 	free(qp->answers);
+	free(qp->late);
 }

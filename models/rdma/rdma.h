@@ -220,8 +220,7 @@ struct bf_rdma_qp {
 	struct bf_rdma_answers *answers; /* NULL: no READ or atomic has come yet */
 	/* Trouble. */
 	uint32_t resend_end, rnr_naks;
-	uint64_t rto_asked; /* the deadline by which a time-out asks again whether it is one */
-	struct bf_fabric_wait rto_wait;
+	struct bf_rdma_late *late; /* of a time-out that may be none; NULL: there was no such yet */
 	struct bf_event pause_event;
 };
 

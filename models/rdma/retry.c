@@ -8,6 +8,8 @@
  * Where peers are other processes, a deadline may pass because one of them had no processor. Then it is not the peer's
  * fault, and the timer asks again in a moment.
  */
+#include <stdlib.h>
+
 #include "models/rdma/transport_internal.h"
 
 /* IBA vol. 1, table "Encoding for RNR NAK Timer Field", in units of 10 us. */
@@ -139,17 +141,26 @@ bool bf_rdma_use_retry(struct bf_rdma_qp *qp)
 	return false;
 }
 
+struct bf_rdma_late {
+	struct bf_fabric_wait wait;
+	uint64_t ask_ps; /* the deadline by which it asks again whether it is one */
+};
+
 /* True: the deadline is a later one now. */
 static bool waits(struct bf_rdma_qp *qp, uint64_t deadline)
 {
 	const uint64_t most = rto_ps(qp);
 
-	if (deadline != qp->rto_asked)
-		qp->rto_wait = (struct bf_fabric_wait){ 0 };
-	if (BF_LIKELY(bf_port_tx_unanswered(qp->port, qp->remote_ipv4, qp->remote_qpn, &qp->rto_wait)))
+	if (!qp->late)
+		qp->late = calloc(1, sizeof(*qp->late));
+	if (!qp->late)
 		return false;
-	qp->rto_asked = qp->dev->sim->now_ps + (most < ASK_AGAIN_PS ? most : ASK_AGAIN_PS);
-	qp->rto_deadline = qp->rto_asked;
+	if (deadline != qp->late->ask_ps)
+		qp->late->wait = (struct bf_fabric_wait){ 0 };
+	if (BF_LIKELY(bf_port_tx_unanswered(qp->port, qp->remote_ipv4, qp->remote_qpn, &qp->late->wait)))
+		return false;
+	qp->late->ask_ps = qp->dev->sim->now_ps + (most < ASK_AGAIN_PS ? most : ASK_AGAIN_PS);
+	qp->rto_deadline = qp->late->ask_ps;
 	bf_sim_at(qp->dev->sim, &qp->rto_event, qp->rto_deadline);
 	return true;
 }
