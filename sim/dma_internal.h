@@ -62,8 +62,8 @@ static inline void bf_dma_set_due(struct bf_dma_port *p, int which, uint64_t whe
 }
 
 /*
- * The device's registers, seen from the device: a request that would come back over the link that it left by is not
- * completed (QEMU's hw/nvme/ctrl.c refuses the same, nvme_addr_is_iomem()).
+ * The device's own registers: a request that would come back over the link that it left by is not completed
+ * (docs/hardware/pcie.md#link-8).
  */
 static inline bool bf_dma_is_own(const struct bf_dma_port *p, const struct bf_region *region)
 {

@@ -8,7 +8,7 @@
  *   WEAKER [on=NAME] [site=N]
  *
  * KIND: drop, duplicate, reorder, delay, corrupt (packets), link-down, dma-fault, lost-completion, device-stall,
- * lost-doorbell; of mlx5 only: qp-error (a doorbell rings at a queue pair that fails), cq-overrun (a completion finds
+ * lost-doorbell; of NICs only: qp-error (a doorbell rings at a queue pair that fails), cq-overrun (a completion finds
  * no room), access-error (a request's remote key is refused), qp-mute (an atomic is executed, and nothing that its
  * queue pair sends from then on arrives). NAME: an actor's name with '*' as wildcard. TIME: number with ps, ns, us, ms,
  * s. N: decimal or 0x. P: 0..1 with at most six decimals. `skip` opportunities pass before the rule starts, it fires at

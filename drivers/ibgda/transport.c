@@ -9,7 +9,7 @@
 #define PAGE_SHIFT 12u
 #define DEPTH_MIN 16u /* NVSHMEM's is 128; shorter rings wrap sooner, which tests want */
 #define DEPTH_MAX 32768u
-#define HOPPER_SMS 132u
+#define H100_SMS 132u
 
 static bool power_of_two(uint32_t v)
 {
@@ -52,7 +52,7 @@ static int resolve(struct bf_ibgda_transport *t)
 	o->num_dci = o->num_dci ? o->num_dci : e->ibgda_num_dci;
 	o->num_shared_dci = or_else(o->num_shared_dci, e->ibgda_num_shared_dci);
 	o->dci_map = o->dci_map ? o->dci_map : (enum bf_ibgda_dci_map)e->ibgda_dci_map_by;
-	o->sms = or_else(o->sms, HOPPER_SMS);
+	o->sms = or_else(o->sms, H100_SMS);
 	o->qps_per_uar = or_else(o->qps_per_uar, 1);
 	o->system_scope |= e->ibgda_force_nic_buf_memtype == BF_IBGDA_MEMTYPE_HOST;
 	o->cpu_proxy |=

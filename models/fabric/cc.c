@@ -33,7 +33,7 @@
 /* RoCEv2 congestion notification packet (annex A17): BTH with BECN, 16 reserved bytes, ICRC. */
 #define CNP_OPCODE 0x81u
 #define CNP_PAYLOAD 16u
-#define CNP_DSCP 48u /* mlx5's default */
+#define CNP_DSCP 48u /* docs/hardware/roce.md#switches-7 */
 #define BTH_BECN 0x40u
 
 struct flow {

@@ -57,17 +57,16 @@ enum bf_roce_opcode {
 	BF_XRC_FIRST = 0xa0,
 	BF_XRC_LAST = 0xa0 + BF_RC_SEND_ONLY_INV,
 	/*
-	 * mlx5's extended and masked atomics travel in vendor opcodes whose values are not public; these two are the
-	 * model's own, from the manufacturer range 0xc0-0xff. Header: struct bf_roce_ext_atomic_eth.
+	 * Extended and masked atomics travel in vendor opcodes whose values are not public; these two are the model's
+	 * own, from the manufacturer range 0xc0-0xff (docs/hardware/roce.md#vendor-packets-1). Header: struct
+	 * bf_roce_ext_atomic_eth.
 	 */
 	BF_RC_EXT_COMPARE_SWAP = 0xd3,
 	BF_RC_EXT_FETCH_ADD = 0xd4,
 	/*
-	 * The DC transport. What it does is known (US patents 8,213,315 and 8,761,189: connect packets that name the
-	 * initiator, data behind them at once or after an acknowledgement with a session number, one connection at a
-	 * time; mlx5_ifc.h: source QP number, access key, connection NAKs); its packets are not. These opcodes are the
-	 * model's own, from the manufacturer range: requests and responses as of RC, each 0xe0 above it, with
-	 * struct bf_roce_dceth behind BTH.
+	 * The DC transport. It is known what it does, but not what its packets look like
+	 * (docs/hardware/roce.md#vendor-packets-2 and 3). These opcodes are the model's own, from the manufacturer
+	 * range: requests and responses are those of RC, each 0xe0 above it, with struct bf_roce_dceth behind BTH.
 	 */
 	BF_DC_FIRST = 0xe0,
 	BF_DC_LAST_RC = 0xe0 + BF_RC_SEND_ONLY_INV,

@@ -5,8 +5,8 @@
  * drivers/gpu/drm/amd/include/asic_reg/gc/gc_11_0_0_offset.h (segment 0 at 0x1260, segment 1 at 0xa000) and the
  * mmhub_3_0_0 header beside it. GCR_GENERAL_CNTL and the HDP flush registers are taken from tools and traces for the
  * same family, not from those headers: models and tests depend on their being distinct, not on their values. What each
- * register does to visibility is an observation on that board (the published experiment with an NVMe queue pair in its
- * memory), not a documented effect. Layouts and names only; drivers include this header too. C and C++ (CUDA) clean.
+ * register does to visibility was observed on that board (docs/hardware/gpu.md#vram) and is not documented. Layouts and
+ * names only; drivers include this header too. C and C++ (CUDA) clean.
  */
 #ifndef BELFRY_MODELS_GPU_PRM_H
 #define BELFRY_MODELS_GPU_PRM_H

@@ -13,7 +13,7 @@
 static const struct bf_mlx5_err err_malformed = { BF_MLX5_SYND_LOCAL_QP_OP, 0x61, 0x01 };
 /* The ring itself could not be read: the vendor code of a data fetch that failed on PCIe, assumed for WQEs too. */
 static const struct bf_mlx5_err err_fetch = { BF_MLX5_SYND_LOCAL_QP_OP, 0x51, 0x01 };
-/* Flushed (dLSM#7, nccl#1405, nvme-cli#3268). */
+/* Flushed: docs/hardware/mlx5.md#vendor-syndromes-7. */
 static const struct bf_mlx5_err err_flush = { BF_MLX5_SYND_WR_FLUSH, 0xf9, 0x00 };
 
 static void dbrec_done(struct bf_dma_op *op);

@@ -1,9 +1,9 @@
 /*
- * A part of a BAR that the host maps and stores to without a message (the doorbell page of an NVMe controller).
+ * A part of a BAR that the host maps and stores to without a message (a page of doorbells).
  *
- * The part becomes a memory file; the rest of the device's region becomes ordinary memory, as models want it that look
- * at their registers as memory (bf_nvme_poll_bar()). Nobody announces a store there, so the model must be polled; of
- * several values between two looks it sees the last.
+ * The part becomes a memory file; the rest of the device's region becomes ordinary memory, for models that look at
+ * their registers as memory. Nobody announces a store there, so the model must be polled; if a register is stored to
+ * several times between two polls, the model sees the last value.
  */
 #ifndef BELFRY_MODELS_PCI_WINDOW_H
 #define BELFRY_MODELS_PCI_WINDOW_H

@@ -10,7 +10,7 @@
 #include "drivers/platform/platform_mbarrier_cuda.h"
 
 #include "drivers/mbarrier/kernels_internal.h"
-#include "tools/calibrate/model.h"
+#include "tools/calibrate/mbarrier_model.h"
 
 #define CUDA(call)                                                                                                     \
 	do {                                                                                                           \

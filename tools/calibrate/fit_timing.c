@@ -229,9 +229,7 @@ static double slope_of(const struct fit *t, const struct point *p, size_t c)
 
 static bool concerns(const struct bf_timing_constant *c, const char *device)
 {
-	const char *home = bf_timing_constant_home(c);
-
-	return !home || !strcmp(home, device);
+	return !c->device || !strcmp(c->device, device);
 }
 
 static bool any_concerns(const struct fit *t, size_t from, size_t to, const char *device)

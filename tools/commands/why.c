@@ -7,15 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "models/sdma/decode.h"
 #include "tools/cli/input.h"
+#include "tools/replay/kind.h"
 #include "tools/report/findings.h"
 #include "traces/container/text.h"
 #include "traces/evidence/evidence.h"
 #include "traces/evidence/packets.h"
 #include "traces/import/capture.h"
 #include "traces/import/ftrace.h"
-#include "traces/import/sdma_dump.h"
 
 #define HEAD_BYTES 4096u
 #define SHOWN 3u /* lines of a group that are named */
@@ -389,27 +388,12 @@ static const char *no_text(const char *head, size_t len)
 	return control * 20 > len ? "it is neither text nor a trace, a capture or packets" : NULL;
 }
 
-/* All of it, and some generation knows its packets: rows of other words are dwords, too. */
-static bool is_sdma_ring(const char *text, size_t len)
-{
-	struct bf_sdma_dump *d = NULL;
-	struct bf_error err = { 0 };
-	uint32_t mask;
-	char gens[64];
-	const bool whole = !memchr(text, '\0', len) && bf_sdma_dump_parse(text, len, &d, &err) == 0;
-	const bool found =
-	    whole && (d->has_rptr || (d->count && bf_sdma_gens_of(d->dw, d->count, &mask, gens, sizeof(gens))));
-
-	bf_sdma_dump_free(d);
-	return found;
-}
-
 /* Text without evidence: a Linux trace may lack a completion, and words may be a ring. */
 static enum kind kind_of_silent(const char *text, size_t len)
 {
 	if (bf_ftrace_probe(text, len < HEAD_BYTES ? len : HEAD_BYTES))
 		return KIND_CAPTURE;
-	return is_sdma_ring(text, len) ? KIND_RING : KIND_TEXT;
+	return bf_replay_whole(text, len) ? KIND_RING : KIND_TEXT;
 }
 
 /* 0 with the text's evidence added, or an exit code; `*done`: other commands have answered. */

@@ -13,6 +13,8 @@ struct bf_replay_kind {
 	struct bf_command_form form; /* what a trace into which one was imported says of its origin; what FILE is */
 	/* The file begins like one. */
 	bool (*probe)(const char *head, size_t len);
+	/* All of the text is one, also where its beginning says little; may be NULL. */
+	bool (*whole)(const char *text, size_t len);
 	/* Replays it; returns the exit code. */
 	int (*replay)(const struct bf_args *args, const char *path, FILE *f);
 	/*
@@ -32,6 +34,9 @@ const struct bf_replay_kind *bf_replay_kind_at(unsigned i);
 
 /* The kind of what follows in `f`, whose first `len` bytes are `head`; the first of all if it is none. Rewinds. */
 const struct bf_replay_kind *bf_replay_kind_of(const char *path, FILE *f, const char *head, size_t len);
+
+/* whole() of any kind. */
+bool bf_replay_whole(const char *text, size_t len);
 
 /* profiles() of the first kind that has it, for shells that complete. */
 const char *bf_replay_profile(const void *own, uint32_t i);

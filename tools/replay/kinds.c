@@ -26,6 +26,14 @@ const struct bf_compare_form *bf_compare_form_at(unsigned i)
 	return i < BF_ARRAY_LEN(comparisons) ? comparisons[i] : NULL;
 }
 
+bool bf_replay_whole(const char *text, size_t len)
+{
+	for (unsigned i = 0; i < BF_ARRAY_LEN(kinds); i++)
+		if (kinds[i]->whole && kinds[i]->whole(text, len))
+			return true;
+	return false;
+}
+
 const char *bf_replay_profile(const void *own, uint32_t i)
 {
 	for (unsigned k = 0; k < BF_ARRAY_LEN(kinds); k++)

@@ -222,6 +222,21 @@ static int replay(const struct bf_args *args, const char *path, FILE *f)
 	return code;
 }
 
+/* All of it is words, and some generation knows its packets: rows of other words are dwords, too. */
+static bool is_ring(const char *text, size_t len)
+{
+	struct bf_sdma_dump *d = NULL;
+	struct bf_error err = { 0 };
+	uint32_t mask;
+	char gens[64];
+	const bool whole = !memchr(text, '\0', len) && bf_sdma_dump_parse(text, len, &d, &err) == 0;
+	const bool found =
+	    whole && (d->has_rptr || (d->count && bf_sdma_gens_of(d->dw, d->count, &mask, gens, sizeof(gens))));
+
+	bf_sdma_dump_free(d);
+	return found;
+}
+
 const struct bf_replay_kind bf_replay_sdma = {
 	.form = { .name = "sdma-ring",
 		  .details = "a dump of an SDMA ring, or a trace into which one was imported. It runs on the copy "
@@ -230,5 +245,6 @@ const struct bf_replay_kind bf_replay_sdma = {
 			     "stops and "
 			     "why." },
 	.probe = bf_sdma_dump_probe,
+	.whole = is_ring,
 	.replay = replay,
 };

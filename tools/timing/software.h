@@ -1,7 +1,7 @@
 /*
  * What software and machines around the devices take, in picoseconds unless it says otherwise, as the experiments of
  * `belfry check timing` have it: X(name, value, basis, what it is, and where from). Basis: SOURCED: read in the source
- * named; FITTED: by tools/calibrate/fit_timing (docs/timing.md).
+ * named; FITTED: by tools/calibrate/fit_timing (docs/timing.md). What concerns one device alone is in model_*.h.
  */
 #ifndef BELFRY_TOOLS_TIMING_SOFTWARE_H
 #define BELFRY_TOOLS_TIMING_SOFTWARE_H
@@ -16,9 +16,6 @@
 	X(cpu_interval, 142 * BF_NS, FITTED, "between two posts of perftest's loop") \
 	X(vm_interval, 387 * BF_NS, FITTED, "the same in a virtual machine, and in logs of unnamed InfiniBand hosts") \
 	X(vm_extra, 542 * BF_NS, FITTED, "what a read of memory takes more in a virtual machine") \
-	X(mpi_way, 231 * BF_NS, FITTED, "MPI's share of a message, one way") \
-	X(mpi_copy, 253 * BF_NS, FITTED, "MPI's copies of 1 KiB, one way") \
-	X(script_post, 3345 * BF_NS, FITTED, "a transfer through a scripting language: MORI-IO's benchmark") \
 	X(proxy_hop, 1450 * BF_NS, FITTED, "GPU tells the proxy, and the proxy the GPU, together") \
 	X(proxy_put, 4413 * BF_NS, FITTED, "NVSHMEM's proxy: from one put to the next of a block") \
 	X(proxy_scalar, 312 * BF_NS, FITTED, "NVSHMEM's proxy: from one scalar put to the next") \
@@ -35,37 +32,9 @@
 	X(gpu_signal_round, 59886 * BF_NS, FITTED, "put plus signal by the proxy, both ways") \
 	X(gpu_scalar_round, 51156 * BF_NS, FITTED, "scalar put, both ways") \
 	X(gpu_warp_message, 140 * BF_NS, FITTED, "warps of 20 blocks that post: from one message to the next") \
-	X(dispatch_deepep, 13824 * BF_NS, FITTED, "MoE dispatch with DeepEP's posting: counting, barrier, what is not posting") \
-	X(dispatch_puts, 53641 * BF_NS, FITTED, "the same with NVSHMEM's puts") \
-	X(dispatch_packed, 31172 * BF_NS, FITTED, "the same when tokens are packed first") \
-	X(dispatch_proxy, 167175 * BF_NS, FITTED, "the same by the CPU proxy") \
 	/* Other parts of the machine. */ \
 	X(far_socket, 188 * BF_NS, FITTED, "one way more between the sockets of a host") \
 	X(gpu_path_late, 559 * BF_NS, FITTED, "what such a read takes more than one of host memory") \
-	/* Expert parallelism: phases that SMs and NVLink do. */ \
-	X(ep_base, 4436 * BF_NS, FITTED, "low-latency dispatch or combine: what no byte takes") \
-	X(ep_peer, 250 * BF_NS, FITTED, "for each rank of it") \
-	X(ep_local, 8365, FITTED, "1 KiB that stays in the node, low-latency kernels") \
-	X(ep_remote, 22483, FITTED, "1 KiB that leaves it: links, imbalance and kernel together, at 400 Gb/s") \
-	X(ep_mori, 532, FITTED, "MORI's low-latency kernels take so many thousandths of DeepEP's") \
-	X(ep_normal_remote, 23256, FITTED, "1 KiB over the NIC, normal kernels, at 400 Gb/s") \
-	/* NVMe. */ \
-	X(fio_sync, 2500 * BF_NS, FITTED, "fio's and the kernel's share of one request at depth 1") \
-	X(fio_async, 500 * BF_NS, FITTED, "of one of many: submission; as much behind its completion") \
-	X(spdk_io, 36101, FITTED, "SPDK's share of one request, submission; as much behind its completion") \
-	X(gpu_nvme, 16900 * BF_NS, FITTED, "a GPU thread's share of a lone request (rocm-xio)") \
-	X(gpu_nvme_batch, 1000 * BF_NS, FITTED, "of each of a batch") \
-	X(gpu_nvme_step, 4700 * BF_NS, FITTED, "a GPU thread's share of each of reads that follow each other (rocm-xio)") \
-	X(bam_io, 100 * BF_NS, FITTED, "BaM: from one request to the next, all threads of the GPU") \
-	X(gpu_bell, 233 * BF_NS, FITTED, "a GPU thread's fence and doorbell store, beside the link") \
-	/* SDMA. */ \
-	X(rocr_copy, 4202 * BF_NS, FITTED, "ROCr: submission and signal of a copy, beside the engine") \
-	X(hip_copy, 60000 * BF_NS, FITTED, "hipMemcpy2DAsync and synchronisation") \
-	X(hip_row, 6471 * BF_NS, FITTED, "of each row where rows are copied one by one") \
-	X(dma_control, 280 * BF_NS, FITTED, "host puts packets into a ring") \
-	X(dma_schedule, 2600 * BF_NS, FITTED, "doorbell to the engine's first packet") \
-	X(dma_sync, 2168 * BF_NS, FITTED, "the engine's signal seen by the host") \
-	X(dma_each, 2282 * BF_NS, FITTED, "host: each further engine that is launched and waited for") \
 	/* GPUs with bulk copies: rates in MB/s or GB/s where they say so. */ \
 	X(tma_step, 271 * BF_NS, FITTED, "flash-vla's ring: one warp waits for a stage and refills it") \
 	X(tma_code, 56 * BF_NS, FITTED, "clock reads and addresses around a lone bulk copy, as rows bulk have them") \
@@ -81,13 +50,16 @@
 	X(ce_trigger_host, 10800 * BF_NS, FITTED, "the same with the copy to host memory") \
 	X(ce_link_kib, 35310, FITTED, "1 KiB of the engine's over PCIe Gen5 x8") \
 	X(ce_device_kib, 12080, FITTED, "1 KiB of the engine's within the GPU") \
-	/* The processor's way into a BAR. */ \
-	X(bar_store, 90200, FITTED, "a call that copies to a write-combined BAR") \
-	X(bar_load, 1151 * BF_NS, FITTED, "a call that copies from one") \
-	X(bar_line, 54912, FITTED, "and each 32 bytes of it") \
+	/* Threads of a GPU and a BAR. */ \
+	X(gpu_bell, 233 * BF_NS, FITTED, "a GPU thread's fence and doorbell store, beside the link") \
 	X(gpu_load, 100 * BF_NS, FITTED, "a GPU thread's load or fence over PCIe, beside the link") \
 	X(gpu_spin, 653 * BF_NS, FITTED, "a GPU thread sees a word change in its memory and answers") \
 	X(gpu_store, 32 * BF_NS, SOURCED, "a GPU thread's store without a fence: gpu_access_time of loom-motivation-experiments")
+/* The processor's way into a BAR. */
+#define BF_TIMING_SOFTWARE_BAR(X) \
+	X(bar_store, 90200, FITTED, "a call that copies to a write-combined BAR") \
+	X(bar_load, 1151 * BF_NS, FITTED, "a call that copies from one") \
+	X(bar_line, 54912, FITTED, "and each 32 bytes of it")
 /* clang-format on */
 
 #endif

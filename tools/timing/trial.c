@@ -5,9 +5,8 @@
 
 #include "tools/timing/trial_internal.h"
 
-static const struct bf_trial_rule *const tables[] = { bf_trials_rdma,    bf_trials_gpu,    bf_trials_ep,
-						      bf_trials_storage, bf_trials_copier, bf_trials_pcie,
-						      bf_trials_hopper };
+static const struct bf_trial_rule *const tables[] = { bf_trials_rdma,   bf_trials_gpu,  bf_trials_ep, bf_trials_storage,
+						      bf_trials_copier, bf_trials_pcie, bf_trials_sm };
 
 int bf_trial_cannot(struct bf_timing_trial *t, const char *fmt, ...)
 {

@@ -41,7 +41,8 @@ static bool copy_of(struct bf_timing_trial *t, struct bf_copier_run *run)
 	}
 	if (!engine_of(t, &engine))
 		return false;
-	*run = (struct bf_copier_run){ .engine = &t->model->engine[engine], .size = t->figure->size, .copies = 1 };
+	*run =
+	    (struct bf_copier_run){ .engine = &t->model->engines.engine[engine], .size = t->figure->size, .copies = 1 };
 	run->to_host = bf_figure_says(op, "device to host");
 	run->from_host = !run->to_host && bf_figure_says(op, "host");
 	return true;

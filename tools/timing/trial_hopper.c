@@ -306,7 +306,7 @@ static int engine_rate(struct bf_timing_trial *t)
 	return kib > 0 ? bf_trial_rate(t, BF_TRIAL_PHASES, kib, 1024) : 0;
 }
 
-const struct bf_trial_rule bf_trials_hopper[] = {
+const struct bf_trial_rule bf_trials_sm[] = {
 	{ "hopper", "copy_engine_sync_latency", NULL, engine_time, NULL },
 	{ "hopper", "copy_engine_visible_latency", NULL, engine_time, NULL },
 	{ "hopper", "copy_engine_triggered_latency", NULL, engine_time, NULL },

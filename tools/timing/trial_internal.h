@@ -2,7 +2,6 @@
 #ifndef BELFRY_TOOLS_TIMING_TRIAL_INTERNAL_H
 #define BELFRY_TOOLS_TIMING_TRIAL_INTERNAL_H
 
-#include "tools/timing/rdma.h"
 #include "tools/timing/trial.h"
 
 typedef int bf_trial_fn(struct bf_timing_trial *t);
@@ -16,7 +15,7 @@ struct bf_trial_rule {
 
 /* Each ends with device NULL. */
 extern const struct bf_trial_rule bf_trials_rdma[], bf_trials_gpu[], bf_trials_ep[], bf_trials_storage[],
-    bf_trials_copier[], bf_trials_pcie[], bf_trials_hopper[];
+    bf_trials_copier[], bf_trials_pcie[], bf_trials_sm[];
 
 /* It cannot be run. Returns 0. */
 int bf_trial_cannot(struct bf_timing_trial *t, const char *fmt, ...) BF_PRINTF(2, 3);
@@ -29,13 +28,5 @@ int bf_trial_rate(struct bf_timing_trial *t, enum bf_trial_how how, double ps, d
 bool bf_trial_says(const struct bf_timing_trial *t, const char *word);
 /* Whether condition `name` is there and says the word. */
 bool bf_trial_condition(const struct bf_timing_trial *t, const char *name, const char *word);
-
-/* NIC, link and placement of the figure's machine. False: it cannot be run, and t->why says why. */
-bool bf_trial_nic(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct bf_perf_run *run);
-
-/* What `measure` says of the run, as a time with `more` ps of software behind it, or as the rate of its messages. */
-int bf_trial_measured(struct bf_timing_trial *t, enum bf_trial_how how, bf_perf_fn *measure,
-		      const struct bf_perf_run *run, uint64_t more);
-int bf_trial_measured_rate(struct bf_timing_trial *t, bf_perf_fn *measure, const struct bf_perf_run *run);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/timing/trial_internal.h"
+#include "tools/timing/trial_rdma.h"
 
 #define DEPTH 128u       /* perftest's --tx-depth */
 #define ATOMIC_DEPTH 16u /* and its most for READ and atomics */
@@ -63,7 +63,7 @@ bool bf_trial_nic(struct bf_timing_trial *t, struct bf_mlx5_profile *nic, struct
 		bf_trial_cannot(t, "no NIC takes part");
 		return false;
 	}
-	*nic = m->nic[part_of(hw, rate)];
+	*nic = m->nics.nic[part_of(hw, rate)];
 	if (rate > 0 && rate <= 1600)
 		nic->port_ps_per_kib = (uint64_t)(8192e3 / rate);
 	else if (bf_figure_says(hw, "HDR"))

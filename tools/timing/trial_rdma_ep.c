@@ -1,7 +1,7 @@
 /* Expert parallelism between GPUs: the NIC's share is run, SMs and NVLink are phases (docs/timing.md). */
 #include <string.h>
 
-#include "tools/timing/trial_internal.h"
+#include "tools/timing/trial_rdma.h"
 
 #define NODE 8.0 /* GPUs that reach each other without a NIC */
 

@@ -1,7 +1,7 @@
 /* What GPU threads measure that post by themselves, or through a proxy: NVSHMEM's and DeepEP's puts. */
 #include <string.h>
 
-#include "tools/timing/trial_internal.h"
+#include "tools/timing/trial_rdma.h"
 
 #define MESSAGES_MOST 512u /* of a batch that is run; what is larger is as many times longer behind its first half */
 

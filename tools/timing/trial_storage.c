@@ -40,7 +40,7 @@ static bool load_of(struct bf_timing_trial *t, struct bf_storage_run *run)
 		bf_trial_cannot(t, "requests of %llu bytes", (unsigned long long)f->size);
 		return false;
 	}
-	*run = (struct bf_storage_run){ .drive = &t->model->drive[drive],
+	*run = (struct bf_storage_run){ .drive = &t->model->drives.drive[drive],
 					.size = f->size,
 					.queues = f->qps ? (uint32_t)(f->qps < 128 ? f->qps : 128) : 1,
 					.depth = f->depth ? (uint32_t)(f->depth < 1024 ? f->depth : 1024) : 1,

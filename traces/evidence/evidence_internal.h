@@ -34,11 +34,14 @@ struct bf_evidence_forms {
 	const struct bf_evidence_form *form;
 	size_t n;
 };
-extern const struct bf_evidence_forms bf_forms_nic, bf_forms_drive, bf_forms_gpu, bf_forms_down, bf_forms_words;
+extern const struct bf_evidence_forms bf_forms_nic, bf_forms_drive, bf_forms_copier, bf_forms_gpu, bf_forms_down,
+    bf_forms_words;
 /* Form `i` of all tables, in the order in which they are asked; NULL: past the last. */
 const struct bf_evidence_form *bf_evidence_form(size_t i);
 /* As `take`: the cue alone tells, and labels may be missing. */
 bool bf_take_always(const struct bf_line *l, struct bf_evidence *e);
+/* amdgpu names a ring of a copy engine; other rings are the GPU's. */
+bool bf_line_of_copier(const struct bf_line *l);
 /* By the text of a verbs status, which becomes the fact if there is none. */
 bool bf_take_verbs_text(const struct bf_line *l, struct bf_evidence *e);
 
@@ -52,7 +55,7 @@ const char *bf_line_find(const struct bf_line *l, const char *labels);
 int64_t bf_line_number(const struct bf_line *l, const char *p, uint8_t base);
 bool bf_evidence_form_take(const struct bf_evidence_form *f, const struct bf_line *l, struct bf_evidence *e);
 
-/* dump.c: rows of bytes, as completions and entries are dumped. */
+/* Rows of bytes, as completions and entries are dumped. */
 struct bf_dumps;                                              /* opaque */
 struct bf_dumps *bf_dumps_new(struct bf_evidence_list *list); /* NULL: no memory */
 /* The line, if it has a row. 0 or -ENOMEM. */

@@ -7,8 +7,8 @@
 
 const struct bf_evidence_form *bf_evidence_form(size_t i)
 {
-	static const struct bf_evidence_forms *const tables[] = { &bf_forms_nic, &bf_forms_drive, &bf_forms_gpu,
-								  &bf_forms_down, &bf_forms_words };
+	static const struct bf_evidence_forms *const tables[] = { &bf_forms_nic, &bf_forms_drive, &bf_forms_copier,
+								  &bf_forms_gpu, &bf_forms_down,  &bf_forms_words };
 
 	for (size_t t = 0; t < BF_ARRAY_LEN(tables); i -= tables[t++]->n)
 		if (i < tables[t]->n)

@@ -1,23 +1,9 @@
-/* What is printed of GPUs and their copy engines, of IOMMUs and of PCIe. */
+/* What is printed of GPUs, IOMMUs and PCIe. */
 #include <string.h>
 
 #include "sim/bytes.h"
 #include "sim/member.h"
 #include "traces/evidence/evidence_internal.h"
-
-/* amdgpu: a ring that is none of a copy engine's. */
-static bool take_other_ring(const struct bf_line *l, struct bf_evidence *e)
-{
-	(void)e;
-	return bf_line_find(l, "ring sdma") == NULL;
-}
-
-/* amdgpu: the ring test of an engine after a reset, "ring sdma0 test failed (-110)". */
-static bool take_sdma_test(const struct bf_line *l, struct bf_evidence *e)
-{
-	(void)e;
-	return bf_line_find(l, "ring sdma|<sdma_v") != NULL;
-}
 
 /* Statuses of ROCr that stop a queue (hsa.h); others are of calls. */
 static bool take_hsa(const struct bf_line *l, struct bf_evidence *e)
@@ -34,14 +20,10 @@ static bool take_cuda(const struct bf_line *l, struct bf_evidence *e)
 	       NULL;
 }
 
-static bool take_sdma(const struct bf_line *l, struct bf_evidence *e)
+/* amdgpu: a ring that is none of a copy engine's. */
+static bool take_other_ring(const struct bf_line *l, struct bf_evidence *e)
 {
-	return (void)e, bf_line_find(l, "ring sdma") != NULL;
-}
-
-static bool take_no_sdma(const struct bf_line *l, struct bf_evidence *e)
-{
-	return (void)e, bf_line_find(l, "ring sdma") == NULL;
+	return (void)e, !bf_line_of_copier(l);
 }
 
 #define GPU BF_EVIDENCE_GPU
@@ -49,30 +31,12 @@ static bool take_no_sdma(const struct bf_line *l, struct bf_evidence *e)
 static const struct bf_evidence_form forms[] = {
 	/* Linux: drivers/gpu/drm/amd/amdgpu/amdgpu_job.c */
 	{ "amdgpu's ring time-out",
-	  "ring sdma",
-	  BF_EVIDENCE_COPIER,
-	  BF_EVIDENCE_TIMEOUT,
-	  { { "signaled seq=", BF_FACT_SIGNALED, 10 }, { "emitted seq=", BF_FACT_EMITTED, 10 } },
-	  NULL },
-	{ "amdgpu's ring time-out",
 	  " timeout, signaled seq=",
 	  BF_EVIDENCE_GPU,
 	  BF_EVIDENCE_TIMEOUT,
 	  { { "signaled seq=", BF_FACT_SIGNALED, 10 }, { "emitted seq=", BF_FACT_EMITTED, 10 } },
 	  take_other_ring },
-	{ "amdgpu's test of a ring",
-	  " test failed (-",
-	  BF_EVIDENCE_COPIER,
-	  BF_EVIDENCE_TIMEOUT,
-	  { { "failed (-", BF_FACT_ERRNO, 10 } },
-	  take_sdma_test },
-	{ "amdgpu's resume of an engine",
-	  "resume of IP block <sdma",
-	  BF_EVIDENCE_COPIER,
-	  BF_EVIDENCE_TIMEOUT,
-	  { { "failed -", BF_FACT_ERRNO, 10 } },
-	  take_sdma_test },
-	/* Linux: drivers/gpu/drm/amd/amdgpu/{gmc_v*,sdma_v*}.c */
+	/* Linux: drivers/gpu/drm/amd/amdgpu/gmc_v*.c */
 	{ "amdgpu's page fault", "] retry page fault", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
 	{ "amdgpu's page fault",
 	  "GPU fault detected: ",
@@ -100,12 +64,6 @@ static const struct bf_evidence_form forms[] = {
 	  BF_EVIDENCE_FAULT,
 	  { { "at address ", BF_FACT_ADDRESS, 0 } },
 	  NULL },
-	{ "SDMA's privileged register write",
-	  "SDMA gets an Register Write SRBM_WRITE",
-	  BF_EVIDENCE_COPIER,
-	  BF_EVIDENCE_FAULT,
-	  { { 0 } },
-	  bf_take_always },
 	/* ROCm/ROCR-Runtime */
 	{ "ROCr's memory fault",
 	  "Memory access fault by GPU",
@@ -133,11 +91,10 @@ static const struct bf_evidence_form forms[] = {
 	/* Linux drivers/gpu/drm/amd: amdgpu_job.c, amdkfd, gmc_v9_0.c */
 	{ "amdgpu's ring time-out",
 	  "timeout, but soft recovered",
-	  BF_EVIDENCE_COPIER,
+	  GPU,
 	  BF_EVIDENCE_TIMEOUT,
 	  { { 0 } },
-	  take_sdma },
-	{ "amdgpu's ring time-out", "timeout, but soft recovered", GPU, BF_EVIDENCE_TIMEOUT, { { 0 } }, take_no_sdma },
+	  take_other_ring },
 	{ "amdkfd's wait for a fence", "fence wait loop timeout", GPU, BF_EVIDENCE_TIMEOUT, { { 0 } }, bf_take_always },
 	{ "amdgpu's wait for a fence", "fences timed out", GPU, BF_EVIDENCE_TIMEOUT, { { 0 } }, bf_take_always },
 	{ "amdgpu's page fault", "VMC page fault (", GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },

@@ -8,21 +8,6 @@
 #include "sim/member.h"
 #include "traces/evidence/evidence_internal.h"
 
-/* enum ibv_wc_status to syndrome (rdma-core providers/mlx5/cq.c mlx5_handle_error_cqe, read backwards). */
-static const int8_t syndrome_of[] = {
-	[1] = 0x01, [2] = 0x02,  [4] = 0x04,  [5] = 0x05,  [6] = 0x06,  [7] = 0x10,  [8] = 0x11,
-	[9] = 0x12, [10] = 0x13, [11] = 0x14, [12] = 0x15, [13] = 0x16, [16] = 0x22,
-};
-
-int64_t bf_evidence_syndrome(const struct bf_evidence *e)
-{
-	const int64_t verbs = e->fact[BF_FACT_VERBS];
-
-	if (e->fact[BF_FACT_SYNDROME] >= 0)
-		return e->fact[BF_FACT_SYNDROME];
-	return verbs > 0 && verbs < (int64_t)BF_ARRAY_LEN(syndrome_of) && syndrome_of[verbs] ? syndrome_of[verbs] : -1;
-}
-
 bool bf_evidence_follows(const struct bf_evidence *e)
 {
 	return e->device == BF_EVIDENCE_NIC && e->kind == BF_EVIDENCE_COMPLETION && bf_evidence_syndrome(e) == 0x05;

@@ -1,6 +1,6 @@
 /* The model's side of compare: C, for a CUDA program. */
-#ifndef BELFRY_TOOLS_CALIBRATE_MODEL_H
-#define BELFRY_TOOLS_CALIBRATE_MODEL_H
+#ifndef BELFRY_TOOLS_CALIBRATE_MBARRIER_MODEL_H
+#define BELFRY_TOOLS_CALIBRATE_MBARRIER_MODEL_H
 
 #include "drivers/mbarrier/host.h"
 

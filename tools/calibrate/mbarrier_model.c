@@ -1,4 +1,4 @@
-#include "tools/calibrate/model.h"
+#include "tools/calibrate/mbarrier_model.h"
 
 #include <errno.h>
 #include <stdlib.h>
