@@ -20,18 +20,47 @@ struct command {
 	uint8_t (*run)(struct bf_mlx5_mail *m);
 };
 
+uint8_t bf_mlx5_cmd_add(struct bf_mlx5_mail *m, struct bf_mlx5_table *t, void *obj, uint32_t *number)
+{
+	if (bf_mlx5_table_add(t, obj, number)) {
+		free(obj);
+		return BF_MLX5_CMD_LIM;
+	}
+	m->number = *number;
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_remove(struct bf_mlx5_mail *m, struct bf_mlx5_table *t)
+{
+	void *const obj = bf_mlx5_table_get(t, m->number);
+
+	if (!obj)
+		return BF_MLX5_CMD_BAD_RES;
+	bf_mlx5_table_remove(t, m->number);
+	free(obj);
+	return BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_add_number(struct bf_mlx5_mail *m, struct bf_mlx5_table *t)
+{
+	return bf_mlx5_table_add(t, m->dev, &m->number) ? BF_MLX5_CMD_LIM : BF_MLX5_CMD_OK;
+}
+
+uint8_t bf_mlx5_cmd_remove_number(struct bf_mlx5_mail *m, struct bf_mlx5_table *t)
+{
+	if (!bf_mlx5_table_get(t, m->number))
+		return BF_MLX5_CMD_BAD_RES;
+	bf_mlx5_table_remove(t, m->number);
+	return BF_MLX5_CMD_OK;
+}
+
 static uint8_t alloc_pd(struct bf_mlx5_mail *m)
 {
 	struct bf_mlx5_pd *pd = calloc(1, sizeof(*pd));
 
 	if (!pd)
 		return BF_MLX5_CMD_NO_RES;
-	if (bf_mlx5_table_add(&m->dev->pds, pd, &pd->number)) {
-		free(pd);
-		return BF_MLX5_CMD_LIM;
-	}
-	m->number = pd->number;
-	return BF_MLX5_CMD_OK;
+	return bf_mlx5_cmd_add(m, &m->dev->pds, pd, &pd->number);
 }
 
 static uint8_t dealloc_pd(struct bf_mlx5_mail *m)
@@ -42,9 +71,7 @@ static uint8_t dealloc_pd(struct bf_mlx5_mail *m)
 		return BF_MLX5_CMD_BAD_RES;
 	if (pd->users)
 		return BF_MLX5_CMD_RES_BUSY;
-	bf_mlx5_table_remove(&m->dev->pds, m->number);
-	free(pd);
-	return BF_MLX5_CMD_OK;
+	return bf_mlx5_cmd_remove(m, &m->dev->pds);
 }
 
 static uint8_t alloc_uar(struct bf_mlx5_mail *m)
@@ -86,15 +113,12 @@ static uint8_t dealloc_uar(struct bf_mlx5_mail *m)
 /* XRC domains have no use but to be named. */
 static uint8_t alloc_xrcd(struct bf_mlx5_mail *m)
 {
-	return bf_mlx5_table_add(&m->dev->xrcds, m->dev, &m->number) ? BF_MLX5_CMD_LIM : BF_MLX5_CMD_OK;
+	return bf_mlx5_cmd_add_number(m, &m->dev->xrcds);
 }
 
 static uint8_t dealloc_xrcd(struct bf_mlx5_mail *m)
 {
-	if (!bf_mlx5_table_get(&m->dev->xrcds, m->number))
-		return BF_MLX5_CMD_BAD_RES;
-	bf_mlx5_table_remove(&m->dev->xrcds, m->number);
-	return BF_MLX5_CMD_OK;
+	return bf_mlx5_cmd_remove_number(m, &m->dev->xrcds);
 }
 
 /* Least lengths of input and output. */

@@ -513,6 +513,14 @@ struct bf_mlx5_mail {
 	uint32_t syndrome; /* says more than the status: which check failed, see the handlers */
 	uint32_t number;
 };
+/* Puts an object that was just made into the table, and its number into `number` and the answer. Frees it on failure.
+ */
+uint8_t bf_mlx5_cmd_add(struct bf_mlx5_mail *m, struct bf_mlx5_table *t, void *obj, uint32_t *number);
+/* Takes the object that the command names out of the table, and frees it. */
+uint8_t bf_mlx5_cmd_remove(struct bf_mlx5_mail *m, struct bf_mlx5_table *t);
+/* The same of objects that are a number and nothing else. */
+uint8_t bf_mlx5_cmd_add_number(struct bf_mlx5_mail *m, struct bf_mlx5_table *t);
+uint8_t bf_mlx5_cmd_remove_number(struct bf_mlx5_mail *m, struct bf_mlx5_table *t);
 uint8_t bf_mlx5_cmd_create_cq(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_cq(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_cq(struct bf_mlx5_mail *m);

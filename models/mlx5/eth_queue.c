@@ -10,29 +10,16 @@
 
 #include <stdlib.h>
 
-/* ---- numbers ---- */
-
-static uint8_t alloc_number(struct bf_mlx5_mail *m, struct bf_mlx5_table *t)
-{
-	return bf_mlx5_table_add(t, m->dev, &m->number) ? BF_MLX5_CMD_LIM : BF_MLX5_CMD_OK;
-}
-
-static uint8_t free_number(struct bf_mlx5_mail *m, struct bf_mlx5_table *t)
-{
-	if (!bf_mlx5_table_get(t, m->number))
-		return BF_MLX5_CMD_BAD_RES;
-	bf_mlx5_table_remove(t, m->number);
-	return BF_MLX5_CMD_OK;
-}
+/* ---- domains ---- */
 
 uint8_t bf_mlx5_cmd_alloc_domain(struct bf_mlx5_mail *m)
 {
-	return alloc_number(m, &m->dev->eth.domains);
+	return bf_mlx5_cmd_add_number(m, &m->dev->eth.domains);
 }
 
 uint8_t bf_mlx5_cmd_dealloc_domain(struct bf_mlx5_mail *m)
 {
-	return free_number(m, &m->dev->eth.domains);
+	return bf_mlx5_cmd_remove_number(m, &m->dev->eth.domains);
 }
 
 struct tis {
@@ -50,12 +37,7 @@ uint8_t bf_mlx5_cmd_create_tis(struct bf_mlx5_mail *m)
 	if (!t)
 		return BF_MLX5_CMD_NO_RES;
 	t->domain = domain;
-	if (bf_mlx5_table_add(&m->dev->eth.tises, t, &t->number)) {
-		free(t);
-		return BF_MLX5_CMD_LIM;
-	}
-	m->number = t->number;
-	return BF_MLX5_CMD_OK;
+	return bf_mlx5_cmd_add(m, &m->dev->eth.tises, t, &t->number);
 }
 
 uint8_t bf_mlx5_cmd_query_tis(struct bf_mlx5_mail *m)
@@ -70,13 +52,7 @@ uint8_t bf_mlx5_cmd_query_tis(struct bf_mlx5_mail *m)
 
 uint8_t bf_mlx5_cmd_destroy_tis(struct bf_mlx5_mail *m)
 {
-	struct tis *t = bf_mlx5_table_get(&m->dev->eth.tises, m->number);
-
-	if (!t)
-		return BF_MLX5_CMD_BAD_RES;
-	bf_mlx5_table_remove(&m->dev->eth.tises, m->number);
-	free(t);
-	return BF_MLX5_CMD_OK;
+	return bf_mlx5_cmd_remove(m, &m->dev->eth.tises);
 }
 
 void bf_mlx5_tises_free(struct bf_mlx5 *dev)

@@ -50,6 +50,7 @@ uint8_t bf_mlx5_cmd_create_rqt(struct bf_mlx5_mail *m)
 	const uint8_t *rqtc = m->in + BF_ETH_CONTEXT;
 	const uint32_t count = BF_MLX5_GET(rqtc, BF_RQTC_COUNT), most = BF_MLX5_GET(rqtc, BF_RQTC_MAX);
 	struct bf_mlx5_rqt *t;
+	uint8_t status;
 
 	if (!count || count > most || most > 1u << BF_RQT_LOG_MAX || (count & (count - 1)))
 		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
@@ -71,13 +72,10 @@ uint8_t bf_mlx5_cmd_create_rqt(struct bf_mlx5_mail *m)
 			return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES, "rq_num[%u] 0x%x: there is none", i, rqn);
 		}
 	}
-	if (bf_mlx5_table_add(&m->dev->eth.rqts, t, &t->number)) {
-		free(t);
-		return BF_MLX5_CMD_LIM;
-	}
-	hold_queues(m->dev, t, 1);
-	m->number = t->number;
-	return BF_MLX5_CMD_OK;
+	status = bf_mlx5_cmd_add(m, &m->dev->eth.rqts, t, &t->number);
+	if (!status)
+		hold_queues(m->dev, t, 1);
+	return status;
 }
 
 uint8_t bf_mlx5_cmd_destroy_rqt(struct bf_mlx5_mail *m)
@@ -89,9 +87,7 @@ uint8_t bf_mlx5_cmd_destroy_rqt(struct bf_mlx5_mail *m)
 	if (t->users)
 		return BF_MLX5_CMD_RES_BUSY;
 	hold_queues(m->dev, t, UINT32_MAX); /* minus one */
-	bf_mlx5_table_remove(&m->dev->eth.rqts, m->number);
-	free(t);
-	return BF_MLX5_CMD_OK;
+	return bf_mlx5_cmd_remove(m, &m->dev->eth.rqts);
 }
 
 /* What the model does not do, by name. */
@@ -150,13 +146,10 @@ uint8_t bf_mlx5_cmd_create_tir(struct bf_mlx5_mail *m)
 	t->symmetric = BF_MLX5_GET(tirc, BF_TIRC_SYMMETRIC);
 	t->fields = bf_get_be32(tirc + BF_TIRC_FIELDS);
 	memcpy(t->key, tirc + BF_TIRC_KEY, sizeof(t->key));
-	if (bf_mlx5_table_add(&m->dev->eth.tirs, t, &t->number)) {
-		free(t);
-		return BF_MLX5_CMD_LIM;
-	}
-	hold(m->dev, t, 1);
-	m->number = t->number;
-	return BF_MLX5_CMD_OK;
+	status = bf_mlx5_cmd_add(m, &m->dev->eth.tirs, t, &t->number);
+	if (!status)
+		hold(m->dev, t, 1);
+	return status;
 }
 
 uint8_t bf_mlx5_cmd_destroy_tir(struct bf_mlx5_mail *m)
@@ -168,9 +161,7 @@ uint8_t bf_mlx5_cmd_destroy_tir(struct bf_mlx5_mail *m)
 	if (t->users)
 		return BF_MLX5_CMD_RES_BUSY;
 	hold(m->dev, t, UINT32_MAX); /* minus one */
-	bf_mlx5_table_remove(&m->dev->eth.tirs, m->number);
-	free(t);
-	return BF_MLX5_CMD_OK;
+	return bf_mlx5_cmd_remove(m, &m->dev->eth.tirs);
 }
 
 bool bf_mlx5_tir_hold(struct bf_mlx5 *dev, uint32_t number, uint32_t by)

@@ -1,5 +1,5 @@
 /*
- * Flow tables: which received frames go where.
+ * Flow tables: which received frames go where. flow_rx.c takes frames through them, flow_counter.c counts.
  *
  * A table has groups, a range of its entries each, that look at the same bits of a frame. Of the entries that match the
  * one with the lowest index counts (Linux drivers/net/ethernet/mellanox/mlx5/core/fs_core.c keeps its priorities by
@@ -10,48 +10,12 @@
  * Modelled are tables of received frames (NIC_RX) and the outer headers up to TCP and UDP. Other kinds, tunnels,
  * metadata and changes of the frame are refused by name.
  */
-#include "models/fabric/frame.h"
-#include "models/mlx5/device_internal.h"
-#include "models/mlx5/prm_eth.h"
+#include "models/mlx5/flow_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define MATCH_WORDS (BF_MATCH_LEN / 8)
 #define MOST_FLOWS (1u << BF_FT_LOG_MAX) /* of a device; each takes memory of this process */
-
-struct bf_mlx5_flow_counter {
-	uint64_t packets, octets;
-	uint32_t number, users;
-};
-
-struct entry {
-	struct entry *next;                   /* of the group, by index */
-	struct bf_mlx5_flow_counter *counter; /* NULL: none */
-	uint64_t value[MATCH_WORDS];
-	uint32_t index, tag;
-	uint16_t action;
-	uint16_t count;
-	struct {
-		uint32_t number;
-		bool table; /* else a TIR */
-	} to[BF_FTE_LIST_MAX];
-};
-
-struct group {
-	struct group *next; /* of the table, by `start` */
-	struct entry *entries;
-	uint64_t mask[MATCH_WORDS];
-	uint32_t start, end, number;
-};
-
-struct bf_mlx5_flow_table {
-	struct group *groups;
-	struct bf_mlx5_flow_table *miss; /* NULL: none */
-	uint32_t number, size, level;
-	uint32_t users; /* entries and tables that lead here, and the root */
-	uint32_t last_group;
-};
 
 /* ---- tables ---- */
 
@@ -153,7 +117,7 @@ uint8_t bf_mlx5_cmd_modify_flow_table(struct bf_mlx5_mail *m)
 	return set_miss(m, t, m->in + BF_FT_CONTEXT);
 }
 
-static void forget_entry(struct bf_mlx5 *dev, const struct entry *e)
+static void forget_entry(struct bf_mlx5 *dev, const struct bf_mlx5_flow_entry *e)
 {
 	if (e->counter)
 		e->counter->users--;
@@ -210,9 +174,9 @@ uint8_t bf_mlx5_cmd_set_flow_root(struct bf_mlx5_mail *m)
 
 /* ---- groups ---- */
 
-static struct group **find_group(struct bf_mlx5_flow_table *t, uint32_t number)
+static struct bf_mlx5_flow_group **find_group(struct bf_mlx5_flow_table *t, uint32_t number)
 {
-	struct group **at = &t->groups;
+	struct bf_mlx5_flow_group **at = &t->groups;
 
 	while (*at && (*at)->number != number)
 		at = &(*at)->next;
@@ -244,7 +208,7 @@ static const char *unseen(const uint8_t *mask, uint32_t criteria)
 
 static bool overlaps(const struct bf_mlx5_flow_table *t, uint32_t start, uint32_t end)
 {
-	for (const struct group *g = t->groups; g; g = g->next)
+	for (const struct bf_mlx5_flow_group *g = t->groups; g; g = g->next)
 		if (start <= g->end && g->start <= end)
 			return true;
 	return false;
@@ -255,7 +219,7 @@ uint8_t bf_mlx5_cmd_create_flow_group(struct bf_mlx5_mail *m)
 	const uint32_t start = BF_MLX5_GET(m->in, BF_FG_START), end = BF_MLX5_GET(m->in, BF_FG_END);
 	const uint32_t criteria = BF_MLX5_GET(m->in, BF_FG_CRITERIA);
 	const char *why = unseen(m->in + BF_FG_MASK, criteria);
-	struct group *g, **at;
+	struct bf_mlx5_flow_group *g, **at;
 	uint8_t status;
 	struct bf_mlx5_flow_table *t = find_table(m, &status);
 
@@ -287,7 +251,7 @@ uint8_t bf_mlx5_cmd_destroy_flow_group(struct bf_mlx5_mail *m)
 {
 	uint8_t status;
 	struct bf_mlx5_flow_table *t = find_table(m, &status);
-	struct group **at, *g;
+	struct bf_mlx5_flow_group **at, *g;
 
 	if (!t)
 		return status;
@@ -306,7 +270,7 @@ uint8_t bf_mlx5_cmd_destroy_flow_group(struct bf_mlx5_mail *m)
 /* ---- entries ---- */
 
 /* With several tables in each of many levels, a frame would be looked up without end. */
-static bool leads_to_table(const struct entry *e)
+static bool leads_to_table(const struct bf_mlx5_flow_entry *e)
 {
 	for (uint32_t i = 0; i < e->count; i++)
 		if (e->to[i].table)
@@ -314,8 +278,8 @@ static bool leads_to_table(const struct entry *e)
 	return false;
 }
 
-static uint8_t take_destination(struct bf_mlx5_mail *m, const struct bf_mlx5_flow_table *t, struct entry *e,
-				const uint8_t *d)
+static uint8_t take_destination(struct bf_mlx5_mail *m, const struct bf_mlx5_flow_table *t,
+				struct bf_mlx5_flow_entry *e, const uint8_t *d)
 {
 	const uint32_t type = BF_MLX5_GET(d, BF_FD_TYPE), id = BF_MLX5_GET(d, BF_FD_ID);
 	struct bf_mlx5_flow_table *to;
@@ -367,21 +331,9 @@ static uint8_t check_entry(struct bf_mlx5_mail *m, const uint8_t *fc)
 	return BF_MLX5_CMD_OK;
 }
 
-static uint8_t take_counter(struct bf_mlx5_mail *m, struct entry *e, const uint8_t *from)
+static struct bf_mlx5_flow_entry **find_entry(struct bf_mlx5_flow_group *g, uint32_t index)
 {
-	const uint32_t id = bf_get_be32(from);
-	struct bf_mlx5_flow_counter *counter = bf_mlx5_table_get(&m->dev->eth.counters, id);
-
-	if (!counter)
-		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES, "flow_counter_id 0x%x: there is none", id);
-	counter->users++;
-	e->counter = counter;
-	return BF_MLX5_CMD_OK;
-}
-
-static struct entry **find_entry(struct group *g, uint32_t index)
-{
-	struct entry **at = &g->entries;
+	struct bf_mlx5_flow_entry **at = &g->entries;
 
 	while (*at && (*at)->index < index)
 		at = &(*at)->next;
@@ -395,8 +347,8 @@ uint8_t bf_mlx5_cmd_set_flow_entry(struct bf_mlx5_mail *m)
 	const uint32_t index = BF_MLX5_GET(m->in, BF_FTE_INDEX), n = BF_MLX5_GET(fc, BF_FTE_DESTINATIONS);
 	uint8_t status;
 	struct bf_mlx5_flow_table *t = find_table(m, &status);
-	struct group *g = t ? *find_group(t, BF_MLX5_GET(fc, BF_FTE_GROUP)) : NULL;
-	struct entry *e, **at;
+	struct bf_mlx5_flow_group *g = t ? *find_group(t, BF_MLX5_GET(fc, BF_FTE_GROUP)) : NULL;
+	struct bf_mlx5_flow_entry *e, **at;
 
 	if (!t)
 		return status;
@@ -415,12 +367,12 @@ uint8_t bf_mlx5_cmd_set_flow_entry(struct bf_mlx5_mail *m)
 	e->tag = BF_MLX5_GET(fc, BF_FTE_TAG);
 	e->action = (uint16_t)(BF_MLX5_GET(fc, BF_FTE_ACTION) & ~BF_FTE_COUNT);
 	memcpy(e->value, fc + BF_FTE_VALUE, sizeof(e->value));
-	for (uint32_t i = 0; i < MATCH_WORDS; i++)
+	for (uint32_t i = 0; i < BF_MATCH_WORDS; i++)
 		e->value[i] &= g->mask[i];
 	for (uint32_t i = 0; i < n && !status; i++)
 		status = take_destination(m, t, e, fc + BF_FTE_LIST + (size_t)i * 8);
 	if (!status && BF_MLX5_GET(fc, BF_FTE_COUNTERS))
-		status = take_counter(m, e, fc + BF_FTE_LIST + (size_t)n * 8);
+		status = bf_mlx5_flow_counter_take(m, fc + BF_FTE_LIST + (size_t)n * 8, &e->counter);
 	if (status) {
 		forget_entry(m->dev, e);
 		free(e);
@@ -429,7 +381,7 @@ uint8_t bf_mlx5_cmd_set_flow_entry(struct bf_mlx5_mail *m)
 	at = find_entry(g, index);
 	e->next = *at;
 	if (*at && (*at)->index == index) {
-		struct entry *old = *at;
+		struct bf_mlx5_flow_entry *old = *at;
 
 		e->next = old->next;
 		forget_entry(m->dev, old);
@@ -447,8 +399,8 @@ uint8_t bf_mlx5_cmd_delete_flow_entry(struct bf_mlx5_mail *m)
 	uint8_t status;
 	struct bf_mlx5_flow_table *t = find_table(m, &status);
 
-	for (struct group *g = t ? t->groups : NULL; g; g = g->next) {
-		struct entry **at = find_entry(g, index), *e = *at;
+	for (struct bf_mlx5_flow_group *g = t ? t->groups : NULL; g; g = g->next) {
+		struct bf_mlx5_flow_entry **at = find_entry(g, index), *e = *at;
 
 		if (!e || e->index != index)
 			continue;
@@ -461,55 +413,8 @@ uint8_t bf_mlx5_cmd_delete_flow_entry(struct bf_mlx5_mail *m)
 	return t ? bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES, "flow_index %u: there is no entry", index) : status;
 }
 
-/* ---- counters ---- */
-
-uint8_t bf_mlx5_cmd_alloc_flow_counter(struct bf_mlx5_mail *m)
-{
-	struct bf_mlx5_flow_counter *counter = calloc(1, sizeof(*counter));
-
-	if (!counter)
-		return BF_MLX5_CMD_NO_RES;
-	if (bf_mlx5_table_add(&m->dev->eth.counters, counter, &counter->number)) {
-		free(counter);
-		return BF_MLX5_CMD_LIM;
-	}
-	m->number = counter->number;
-	return BF_MLX5_CMD_OK;
-}
-
-uint8_t bf_mlx5_cmd_dealloc_flow_counter(struct bf_mlx5_mail *m)
-{
-	struct bf_mlx5_flow_counter *counter = bf_mlx5_table_get(&m->dev->eth.counters, m->number);
-
-	if (!counter)
-		return BF_MLX5_CMD_BAD_RES;
-	if (counter->users)
-		return BF_MLX5_CMD_RES_BUSY;
-	bf_mlx5_table_remove(&m->dev->eth.counters, m->number);
-	free(counter);
-	return BF_MLX5_CMD_OK;
-}
-
-uint8_t bf_mlx5_cmd_query_flow_counter(struct bf_mlx5_mail *m)
-{
-	const uint32_t id = BF_MLX5_GET(m->in, BF_FC_ID), n = BF_MLX5_GET(m->in, BF_FC_COUNT);
-	struct bf_mlx5_flow_counter *counter = bf_mlx5_table_get(&m->dev->eth.counters, id);
-
-	if (!counter)
-		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_RES, "flow_counter_id 0x%x: there is none", id);
-	if (n > 1)
-		return bf_mlx5_refuse(m->dev, BF_MLX5_CMD_BAD_PARAM,
-				      "num_of_counters %u: the model has them one by one", n);
-	bf_put_be64(m->out + BF_FC_PACKETS, counter->packets);
-	bf_put_be64(m->out + BF_FC_OCTETS, counter->octets);
-	if (BF_MLX5_GET(m->in, BF_FC_CLEAR))
-		counter->packets = counter->octets = 0;
-	return BF_MLX5_CMD_OK;
-}
-
 void bf_mlx5_flow_tables_free(struct bf_mlx5 *dev)
 {
-	struct bf_mlx5_flow_counter *counter;
 	struct bf_mlx5_flow_table *t;
 
 	for (uint32_t i = 0; dev->eth.root && i < dev->port_count; i++)
@@ -517,11 +422,11 @@ void bf_mlx5_flow_tables_free(struct bf_mlx5 *dev)
 	dev->eth.root = NULL;
 	for (uint32_t n = 0; (t = bf_mlx5_table_next(&dev->eth.tables, &n)); n++) {
 		while (t->groups) {
-			struct group *g = t->groups;
+			struct bf_mlx5_flow_group *g = t->groups;
 
 			t->groups = g->next;
 			while (g->entries) {
-				struct entry *e = g->entries;
+				struct bf_mlx5_flow_entry *e = g->entries;
 
 				g->entries = e->next;
 				free(e);
@@ -530,105 +435,5 @@ void bf_mlx5_flow_tables_free(struct bf_mlx5 *dev)
 		}
 		free(t);
 	}
-	for (uint32_t n = 0; (counter = bf_mlx5_table_next(&dev->eth.counters, &n)); n++)
-		free(counter);
-}
-
-/* ---- a frame arrives ---- */
-
-/* Its headers as masks and values have them. */
-static void read_match(const uint8_t *data, uint32_t len, const struct bf_eth_frame *f, uint8_t out[BF_MATCH_LEN])
-{
-	const uint8_t *ip = data + f->l3;
-	const bool ports = f->l4 && (f->protocol == BF_IP_TCP || f->protocol == BF_IP_UDP);
-
-	memset(out, 0, BF_MATCH_LEN);
-	memcpy(out + BF_MATCH_SMAC, data + 6, 6);
-	memcpy(out + BF_MATCH_DMAC, data, 6);
-	BF_MLX5_SET(out, BF_MATCH_ETHERTYPE, f->ethertype);
-	BF_MLX5_SET(out, BF_MATCH_VLAN, f->vlan);
-	BF_MLX5_SET(out, BF_MATCH_CVLAN_TAG, f->tags && !f->svlan);
-	BF_MLX5_SET(out, BF_MATCH_SVLAN_TAG, f->tags && f->svlan);
-	if (!f->ip)
-		return;
-	BF_MLX5_SET(out, BF_MATCH_IP_VERSION, f->ip);
-	BF_MLX5_SET(out, BF_MATCH_PROTOCOL, f->protocol);
-	BF_MLX5_SET(out, BF_MATCH_FRAGMENT, f->fragment);
-	if (f->ip == 4) {
-		BF_MLX5_SET(out, BF_MATCH_TOS, ip[1]);
-		BF_MLX5_SET(out, BF_MATCH_TTL, ip[8]);
-		memcpy(out + BF_MATCH_SRC_IP + 12, ip + 12, 4);
-		memcpy(out + BF_MATCH_DST_IP + 12, ip + 16, 4);
-	} else {
-		BF_MLX5_SET(out, BF_MATCH_TOS, bf_get_be16(ip) >> 4 & 0xff);
-		BF_MLX5_SET(out, BF_MATCH_TTL, ip[7]);
-		memcpy(out + BF_MATCH_SRC_IP, ip + 8, 32);
-	}
-	if (!ports)
-		return;
-	if (f->protocol == BF_IP_UDP) {
-		BF_MLX5_SET(out, BF_MATCH_UDP_SPORT, bf_get_be16(data + f->l4));
-		BF_MLX5_SET(out, BF_MATCH_UDP_DPORT, bf_get_be16(data + f->l4 + 2));
-	} else {
-		BF_MLX5_SET(out, BF_MATCH_TCP_SPORT, bf_get_be16(data + f->l4));
-		BF_MLX5_SET(out, BF_MATCH_TCP_DPORT, bf_get_be16(data + f->l4 + 2));
-		if (f->l4 + 14u <= len)
-			BF_MLX5_SET(out, BF_MATCH_TCP_FLAGS, bf_get_be16(data + f->l4 + 12) & 0x1ff);
-	}
-}
-
-static const struct entry *look_up(const struct bf_mlx5_flow_table *t, const uint64_t frame[MATCH_WORDS])
-{
-	for (const struct group *g = t->groups; g; g = g->next)
-		for (const struct entry *e = g->entries; e; e = e->next) {
-			uint64_t differ = 0;
-
-			for (uint32_t i = 0; i < MATCH_WORDS; i++)
-				differ |= (frame[i] & g->mask[i]) ^ e->value[i];
-			if (!differ)
-				return e;
-		}
-	return NULL;
-}
-
-/* Through a table, and what it leads to. A later table's tag takes the place of an earlier one's. */
-static bool go(struct bf_mlx5_port *port, const struct bf_mlx5_flow_table *t, uint32_t tag,
-	       const uint64_t frame[MATCH_WORDS], const struct bf_packet *pkt)
-{
-	const struct entry *e = NULL;
-	bool taken = false;
-
-	for (; t && !e; t = t->miss)
-		e = look_up(t, frame);
-	if (e && e->counter) {
-		e->counter->packets++;
-		e->counter->octets += pkt->len;
-	}
-	if (!e || e->action == BF_FTE_ALLOW)
-		return false;
-	tag = e->tag ? e->tag : tag;
-	for (uint32_t i = 0; i < e->count; i++) {
-		if (e->to[i].table) {
-			taken |= go(port, bf_mlx5_table_get(&port->dev->eth.tables, e->to[i].number), tag, frame, pkt);
-		} else {
-			bf_mlx5_tir_receive(port, e->to[i].number, tag, pkt);
-			taken = true;
-		}
-	}
-	return taken || e->action == BF_FTE_DROP;
-}
-
-void bf_mlx5_flow_rx(struct bf_mlx5_port *port, struct bf_packet *pkt)
-{
-	uint64_t words[MATCH_WORDS];
-	struct bf_eth_frame f;
-	bool taken = false;
-
-	if (port->dev->eth.root && pkt->len >= BF_ETH_HEADER) {
-		bf_frame_read(pkt->data, pkt->len, &f);
-		read_match(pkt->data, pkt->len, &f, (uint8_t *)words);
-		taken = go(port, port->dev->eth.root, 0, words, pkt);
-	}
-	port->dev->count.frames_unmatched += !taken;
-	bf_packet_free(pkt);
+	bf_mlx5_flow_counters_free(dev);
 }
