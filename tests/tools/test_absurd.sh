@@ -57,6 +57,24 @@ export F --to vcd -o o
 diff F F
 ASKED
 
+# --- queues with one entry each, in the last slot of as many as there can be: memory for the entries, not for the slots
+head='{"belfry_trace":1,"minor":0}
+{"declare":"type","name":"nvme_fetch","id":301,"class":32,"size":16,"fields":[{"name":"nsid","size":4,"kind":"hex","unit":""},{"name":"sqid","size":2,"kind":"dec","unit":""},{"name":"slot","size":2,"kind":"dec","unit":""},{"name":"cid","size":2,"kind":"hex","unit":""},{"name":"sqhd","size":2,"kind":"dec","unit":""},{"name":"opcode","size":1,"kind":"hex","unit":""},{"name":"flags","size":1,"kind":"hex","unit":""},{"name":"batch","size":2,"kind":"dec","unit":""}]}
+{"declare":"type","name":"nvm_ring","id":271,"class":256,"size":24,"fields":[{"name":"qid","size":4,"kind":"dec","unit":""},{"name":"queue","size":4,"kind":"enum","unit":"","names":"0=sq;1=cq"},{"name":"from","size":4,"kind":"dec","unit":""},{"name":"to","size":4,"kind":"dec","unit":""},{"name":"mmio","size":4,"kind":"enum","unit":"","names":"0=shadow only;1=yes"},{"name":"entries","size":4,"kind":"dec","unit":""}]}
+{"declare":"actor","number":1,"kind":"device","name":"ssd0"}
+{"declare":"actor","number":4,"kind":"agent","name":"cpu0"}
+{"declare":"actor","number":6,"kind":"queue","name":"ssd0.sq0"}'
+(
+	echo "$head"
+	for ((i = 1; i <= 100; i++)); do
+		echo "{\"time_ps\":$i,\"actor\":6,\"type\":\"nvme_fetch\",\"fields\":{\"nsid\":\"0x1\",\"sqid\":$i,\"slot\":65535,\"cid\":\"0x0\",\"sqhd\":1,\"opcode\":\"0x6\",\"flags\":\"0x0\",\"batch\":1}}"
+		echo "{\"time_ps\":$i,\"actor\":4,\"type\":\"nvm_ring\",\"fields\":{\"qid\":$i,\"queue\":\"sq\",\"from\":0,\"to\":65535,\"mmio\":\"yes\",\"entries\":65536}}"
+	done
+) >deep.jsonl
+ask deep lint F >deep.out
+grep -q 'no memory' deep.out && fail "slots of NVMe queues: $(cat deep.out)"
+grep -q 'it has no end line' deep.out || fail "a trace with deep queues: $(cat deep.out)"
+
 # --- a line that does not end, through a pipe that gives more than a disk has
 for words in "replay -" "lint -" "why -" "dump -" "import sdma-ring - -o o.bft"; do
 	# shellcheck disable=SC2086

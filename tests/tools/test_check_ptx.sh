@@ -19,6 +19,20 @@ xz -dc "$samples/ptx_kernels_h100.ptx.xz" >"$work/kernels.ptx"
 check "$work/kernels.jsonl"
 is 0 '18 exact, 0 not; 18 checksums compared'
 is 0 '4 bodies without a head, 522 lines from line 1596 on: passed over'
+# No half of a module is run, and no line asks for more memory than a kernel here needs.
+for bad in long folder words; do
+	cp "$work/kernels.jsonl" "$work/$bad.jsonl"
+done
+truncate -s 64M "$work/long.ptx"
+check "$work/long.jsonl"
+is 2 'long.ptx has 64 MiB or more'
+mkdir "$work/folder.ptx"
+check "$work/folder.jsonl"
+is 2 'folder.ptx cannot be read: Is a directory'
+cp "$work/kernels.ptx" "$work/words.ptx"
+sed -i 's/"in_words": *[0-9]*/"in_words": 5000000/' "$work/words.jsonl"
+check "$work/words.jsonl"
+is 2 'in_words'
 
 # One source as a release, a debug and a Blackwell build: the same words from all.
 cp "$samples/ptx_kinds_h100.jsonl" "$work/kinds.jsonl"

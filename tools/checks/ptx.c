@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@
 #include "tools/checks/check.h"
 
 #define TEXT_MAX (64u << 20)
-#define WORDS_MAX (1u << 26)
+#define WORDS_MAX (1u << 22) /* of a kernel's input or output: a line must not ask for all memory */
 #define SEEDS_MAX 16u
 
 struct tally {
@@ -374,7 +375,9 @@ static int read_module(struct tally *t, struct bf_error *err)
 
 	if (t->module)
 		return 0;
-	snprintf(path, sizeof(path), "%.*s.ptx", dot ? (int)(dot - t->base.path) : 4000, t->base.path);
+	if (snprintf(path, sizeof(path), "%.*s.ptx", dot ? (int)(dot - t->base.path) : INT_MAX, t->base.path) >=
+	    (int)sizeof(path))
+		return bf_fail(err, -ENAMETOOLONG, "the name of these kernels' module is too long");
 	f = fopen(path, "r");
 	if (!f)
 		return bf_fail(err, -ENOENT, "%s, the module of these kernels, cannot be opened: %s", path,
@@ -383,7 +386,11 @@ static int read_module(struct tally *t, struct bf_error *err)
 	if (!t->module)
 		rc = bf_fail(err, -ENOMEM, "out of memory");
 	else
-		t->module_len = fread(t->module, 1, TEXT_MAX - 1, f);
+		t->module_len = fread(t->module, 1, TEXT_MAX, f);
+	if (!rc && ferror(f))
+		rc = bf_fail(err, -EIO, "%s cannot be read: %s", path, strerror(errno));
+	else if (t->module_len == TEXT_MAX)
+		rc = bf_fail(err, -EFBIG, "%s has %u MiB or more", path, TEXT_MAX >> 20);
 	fclose(f);
 	return rc;
 }

@@ -15,7 +15,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	for (uint64_t slot = e->nvme_doorbell.before % q->silent.cqes; slot != e->nvme_doorbell.value;
 	     slot = (slot + 1) % q->silent.cqes) {
-		s = bf_nvme_rule_slot(q, slot);
+		s = bf_nvme_rule_slot_known(q, slot);
 		if (!s || !s->posted || s->looked > s->posted_record)
 			continue;
 		f = bf_rule_find(r, e, e->queue);

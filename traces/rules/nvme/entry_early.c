@@ -7,7 +7,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	struct bf_nvme_rule_slot *s = bf_nvme_rule_slot(bf_nvme_rule_of(e->queue), e->nvm_build.slot);
 	struct bf_finding *f;
 
-	if (!s || (!s->early && s->nrung < s->nbuilt))
+	if (!s || (!s->early && bf_nvme_rule_rung(bf_nvme_rule_of(e->queue), e->nvm_build.slot) < s->nbuilt))
 		return;
 	f = bf_rule_find(r, e, e->queue);
 	if (!f)
@@ -36,9 +36,9 @@ static void end_queue(struct bf_rule_run *r, struct bf_rule_queue *queue, bool c
 {
 	const struct bf_nvme_rule_queue *q = bf_nvme_rule_of(queue);
 
-	for (uint32_t i = 0; complete && q->driver_speaks && i < q->nslots; i++) {
-		const struct bf_nvme_rule_slot *s = &q->slots[i];
-		struct bf_finding *f = s->early ? bf_rule_find(r, NULL, queue) : NULL;
+	for (uint32_t i = 0; complete && q->driver_speaks && i < q->nblocks * BF_NVME_RULE_BLOCK; i++) {
+		const struct bf_nvme_rule_slot *s = bf_nvme_rule_slot_known(q, i);
+		struct bf_finding *f = s && s->early ? bf_rule_find(r, NULL, queue) : NULL;
 
 		if (!f)
 			continue;

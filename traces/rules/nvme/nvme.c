@@ -13,9 +13,16 @@
 
 struct bf_nvme_rule_slot *bf_nvme_rule_slot(struct bf_nvme_rule_queue *q, uint64_t slot)
 {
-	if (slot >= BF_NVME_RULE_QUEUE_MAX)
+	const size_t block = (size_t)(slot / BF_NVME_RULE_BLOCK);
+
+	if (slot >= BF_NVME_RULE_QUEUE_MAX || BF_GROW(q->blocks, q->nblocks, block + 1))
 		return NULL;
-	return BF_GROW(q->slots, q->nslots, (size_t)slot + 1) ? NULL : &q->slots[slot];
+	if (BF_UNLIKELY(!q->blocks[block])) {
+		q->blocks[block] = calloc(BF_NVME_RULE_BLOCK, sizeof(**q->blocks));
+		if (!q->blocks[block])
+			return NULL;
+	}
+	return &q->blocks[block][slot % BF_NVME_RULE_BLOCK];
 }
 
 bool bf_nvme_rule_stuck_for(struct bf_rule_run *r, enum bf_nvme_rule_stuck why)
@@ -94,10 +101,11 @@ static void note_store(struct bf_rules *r, struct bf_nvme_rule_run *run, const s
 
 static void count_rung(struct bf_nvme_rule_queue *q, uint64_t slot, uint64_t to, uint64_t entries)
 {
-	struct bf_nvme_rule_slot *s;
-
-	while (slot < entries && to < entries && slot != to && (s = bf_nvme_rule_slot(q, slot)) != NULL) {
-		s->nrung++;
+	if (slot >= entries || to >= entries || slot == to || entries > BF_NVME_RULE_QUEUE_MAX ||
+	    BF_GROW(q->rung, q->nrung, (slot < to ? to : entries)))
+		return;
+	while (slot != to) {
+		q->rung[slot]++;
 		slot = slot + 1 == entries ? 0 : slot + 1;
 	}
 }
@@ -110,7 +118,7 @@ static inline void came(struct bf_nvme_rule_queue *q, enum bf_nvme_at at, bool d
 	switch (at) {
 	case BF_NVME_AT_BUILD:
 		q->built++;
-		q->slots[from].nbuilt++;
+		bf_nvme_rule_slot_known(q, from)->nbuilt++;
 		break;
 	case BF_NVME_AT_RING:
 		q->last_rung = (uint32_t)upto;
@@ -119,7 +127,7 @@ static inline void came(struct bf_nvme_rule_queue *q, enum bf_nvme_at at, bool d
 	case BF_NVME_AT_FETCH:
 	default:
 		q->fetches++;
-		q->slots[from].nfetched++;
+		bf_nvme_rule_slot_known(q, from)->nfetched++;
 		break;
 	}
 }
@@ -347,8 +355,9 @@ static void note_taken(struct bf_rules *r, struct bf_nvme_rule_queue *q, const s
 /* The driver looks elsewhere when a queue comes or goes, so that it counts anew. */
 static void forget_queue(struct bf_nvme_rule_queue *q, bool is_cq)
 {
-	for (uint32_t i = 0; is_cq && i < q->nslots; i++)
-		q->slots[i].nposted = q->slots[i].ntaken = 0;
+	for (uint32_t b = 0; is_cq && b < q->nblocks; b++)
+		for (uint32_t i = 0; q->blocks[b] && i < BF_NVME_RULE_BLOCK; i++)
+			q->blocks[b][i].nposted = q->blocks[b][i].ntaken = 0;
 	if (!is_cq) {
 		bf_nvme_rule_commands_end(q);
 		q->ntails = 0;
@@ -444,7 +453,7 @@ static enum bf_nvme_rule_stuck why_stuck(struct bf_rules *r, const struct bf_nvm
 	/* Where the controller owes nothing, its answers lie where this driver does not look. */
 	if (!q->in_flight && q->fetches)
 		return BF_NVME_RULE_STUCK_UNSEEN;
-	rung = bf_nvme_rule_slot(q, e->nvm_timeout.sq_rung); /* here: it may move the other slot */
+	rung = bf_nvme_rule_slot(q, e->nvm_timeout.sq_rung);
 	return rung && rung->rung ? BF_NVME_RULE_STUCK_NO_ANSWER : BF_NVME_RULE_STUCK_DOORBELL;
 }
 
@@ -527,7 +536,10 @@ static void forget(void *facts)
 {
 	struct bf_nvme_rule_queue *q = facts;
 
-	free(q->slots);
+	for (uint32_t b = 0; b < q->nblocks; b++)
+		free(q->blocks[b]);
+	free(q->blocks);
+	free(q->rung);
 	free(q->commands);
 }
 

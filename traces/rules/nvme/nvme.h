@@ -12,6 +12,7 @@
 #define BF_NVME_RULE_ENTRY 64u
 #define BF_NVME_RULE_PAGE 4096u
 #define BF_NVME_RULE_QUEUE_MAX 65536u
+#define BF_NVME_RULE_BLOCK 32u
 #define BF_NVME_RULE_DATA 1024u
 #define BF_NVME_RULE_CIDS 256u
 
@@ -24,7 +25,7 @@ struct bf_nvme_rule_built {
 
 struct bf_nvme_rule_slot {
 	struct bf_nvme_rule_built built[2]; /* the last two entries that were built here: number n, from 0, at n % 2 */
-	uint64_t nbuilt, nfetched, nrung;   /* how often an entry came here, was fetched, was announced by its driver */
+	uint64_t nbuilt, nfetched;          /* how often an entry came here, and was fetched */
 	uint64_t fetched_ps, fetched_record;
 	bool early;        /* the last one was fetched before it was built */
 	bool posted, rung; /* the controller has posted here; a tail doorbell of this value came */
@@ -66,8 +67,11 @@ enum bf_nvme_rule_fetched {
 };
 
 struct bf_nvme_rule_queue {
-	struct bf_nvme_rule_slot *slots; /* owned */
-	uint32_t nslots;
+	/* Slots by number, BF_NVME_RULE_BLOCK to a block: memory for those that a trace names. All owned. */
+	struct bf_nvme_rule_slot **blocks;
+	uint32_t nblocks;
+	uint32_t *rung; /* how often the entry of a slot was announced by its driver, by number of the slot */
+	uint32_t nrung;
 	uint32_t entries;   /* of the submission queue, by its driver or its creation; 0: not known */
 	bool driver_speaks; /* it says which entries it has built */
 	struct bf_ring *ring;
@@ -192,8 +196,25 @@ static inline struct bf_nvme_rule_queue *bf_nvme_rule_of(const struct bf_rule_qu
 	return bf_rule_facts(q);
 }
 
-/* The queue's slot, made when it is new; NULL for numbers that no queue has. */
+/*
+ * The queue's slot, made when it is new; it does not move. NULL for numbers that no queue has, and without memory. The
+ * other function makes none: NULL where nothing came to lie near.
+ */
 struct bf_nvme_rule_slot *bf_nvme_rule_slot(struct bf_nvme_rule_queue *q, uint64_t slot);
+
+static inline struct bf_nvme_rule_slot *bf_nvme_rule_slot_known(const struct bf_nvme_rule_queue *q, uint64_t slot)
+{
+	struct bf_nvme_rule_slot *block =
+	    slot / BF_NVME_RULE_BLOCK < q->nblocks ? q->blocks[slot / BF_NVME_RULE_BLOCK] : NULL;
+
+	return block ? &block[slot % BF_NVME_RULE_BLOCK] : NULL;
+}
+
+/* How often its driver has announced the entry of this slot. */
+static inline uint32_t bf_nvme_rule_rung(const struct bf_nvme_rule_queue *q, uint64_t slot)
+{
+	return slot < q->nrung ? q->rung[slot] : 0;
+}
 
 /*
  * Commands in flight, see nvme_commands.c: the one with an identifier, the latest of several; NULL. A new one; NULL: no
