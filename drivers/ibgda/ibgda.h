@@ -73,7 +73,7 @@ enum bf_ibgda_dci_map { BF_IBGDA_MAP_CTA, BF_IBGDA_MAP_SM, BF_IBGDA_MAP_WARP, BF
 #define BF_IBGDA_BUG_ENTRY_QPN (1u << 31)        /* puts: ... the number of another queue pair */
 #define BF_IBGDA_BUG_ENTRY_SHORT (1ull << 32)    /* puts: ... a segment less than there are */
 #define BF_IBGDA_BUG_NO_PUBLISH (1ull << 33)     /* slots are filled and not published */
-#define BF_IBGDA_BUG_PUBLISH_MORE (1ull << 34)   /* one slot more is published than was reserved */
+#define BF_IBGDA_BUG_PUBLISH_MORE (1ull << 34)   /* one more slot is published than was reserved */
 #define BF_IBGDA_BUG_NO_QUIET (1ull << 35)       /* the kernel ends without a quiet */
 #define BF_IBGDA_BUG_DC_KEY (1ull << 36)         /* host: DC targets have another access key than their vectors */
 #define BF_IBGDA_BUG_DCT_SWAPPED (1ull << 37)    /* host: numbers of DC targets in the processor's byte order */

@@ -21,12 +21,12 @@ const struct bf_shmem_shape bf_shmem_shape_default = {
 };
 
 const struct bf_ibgda_bug bf_shmem_bugs[] = {
-	{ BF_SHMEM_BUG_NO_FENCE, "shmem-no-fence", "the flag is not fenced from the data before it" },
-	{ BF_SHMEM_BUG_NO_QUIET, "shmem-no-quiet", "the source is written over without a quiet" },
+	{ BF_SHMEM_BUG_NO_FENCE, "shmem-no-fence", "there is no fence between the data and the flag" },
+	{ BF_SHMEM_BUG_NO_QUIET, "shmem-no-quiet", "the source is overwritten without a quiet" },
 	{ BF_SHMEM_BUG_SIGNAL_FIRST, "shmem-signal-first", "the signal is sent before the put, by another queue pair" },
-	{ BF_SHMEM_BUG_SYNC_ONLY, "shmem-sync-only", "the barrier meets without a quiet before it" },
-	{ BF_SHMEM_BUG_ROUND_LESS, "shmem-round-less", "the barrier leaves out the last of its rounds" },
-	{ BF_SHMEM_BUG_WAIT_SHORT, "shmem-wait-short", "a wait ends one before the value that stands for the data" },
+	{ BF_SHMEM_BUG_SYNC_ONLY, "shmem-sync-only", "the barrier synchronises without a quiet first" },
+	{ BF_SHMEM_BUG_ROUND_LESS, "shmem-round-less", "the barrier leaves out its last round" },
+	{ BF_SHMEM_BUG_WAIT_SHORT, "shmem-wait-short", "a wait ends one value before the one that announces the data" },
 	{ 0, NULL, NULL },
 };
 

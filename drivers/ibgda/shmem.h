@@ -37,7 +37,7 @@ enum bf_shmem_work {
 
 /* Wrong on purpose, beside BF_IBGDA_BUG_*. */
 #define BF_SHMEM_BUG_NO_FENCE (1u << 0)     /* the flag is not fenced from the data */
-#define BF_SHMEM_BUG_NO_QUIET (1u << 1)     /* the source is written over without a quiet */
+#define BF_SHMEM_BUG_NO_QUIET (1u << 1)     /* the source is overwritten without a quiet */
 #define BF_SHMEM_BUG_SIGNAL_FIRST (1u << 2) /* the signal is sent before the put, by another queue pair */
 #define BF_SHMEM_BUG_SYNC_ONLY (1u << 3)    /* the barrier meets without a quiet before */
 #define BF_SHMEM_BUG_ROUND_LESS (1u << 4)   /* the barrier leaves its last round out */

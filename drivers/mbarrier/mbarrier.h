@@ -47,7 +47,7 @@ enum bf_mbar_style {
 #define BF_MBAR_BUG_NO_INVAL (1u << 12)        /* a barrier's bytes are used for data with the barrier still alive */
 #define BF_MBAR_BUG_RELAXED_PEER (1u << 13)    /* the arrival for a peer does not release at cluster scope */
 #define BF_MBAR_BUG_EARLY_EXIT (1u << 14)      /* a block ends while peers still arrive in it */
-#define BF_MBAR_BUG_LOCAL_ARRIVE (1u << 15)    /* the release for a peer goes to the own barrier */
+#define BF_MBAR_BUG_LOCAL_ARRIVE (1u << 15)    /* the release for a peer goes to the block's own barrier */
 #define BF_MBAR_BUG_NO_ENTRY_SYNC (1u << 16)   /* peers are used before they have started */
 #define BF_MBAR_BUG_TRIPS (1u << 17)           /* one block of the cluster goes round once less */
 #define BF_MBAR_BUG_EARLY_COMMIT (1u << 18)    /* the group is closed before the copies that it should cover */
@@ -70,7 +70,7 @@ enum bf_mbar_style {
 #define BF_MBAR_BUG_SKIP_ARRIVE (1ull << 35)   /* a consumer forgets to release one tile */
 #define BF_MBAR_BUG_EXTRA_ARRIVE (1ull << 36)  /* a consumer releases each tile twice */
 #define BF_MBAR_BUG_LANES_ARRIVE (1ull << 37)  /* all lanes arrive where one a warp is counted */
-#define BF_MBAR_BUG_EARLY_INVAL (1ull << 38)   /* barriers are made anew while copies still signal them */
+#define BF_MBAR_BUG_EARLY_INVAL (1ull << 38)   /* barriers are initialised again while copies still signal them */
 #define BF_MBAR_BUG_NO_STORE_WAIT (1ull << 39) /* the store buffer is filled again without waiting for its reader */
 #define BF_MBAR_BUG_NO_COMMIT (1ull << 40)     /* bulk stores are in no group */
 #define BF_MBAR_BUG_ODD_SIZE (1ull << 41)      /* a copy's size is no multiple of 16 */
@@ -81,7 +81,7 @@ enum bf_mbar_style {
 #define BF_MBAR_BUG_SPIN (1ull << 46)          /* waits spin on test_wait */
 #define BF_MBAR_BUG_COUNT_ARRIVE (1ull << 47)  /* one arrival for all lanes where one a warp is counted */
 #define BF_MBAR_BUG_GROUP_LESS (1ull << 48)    /* the wait leaves the group of the tile itself pending */
-#define BF_MBAR_BUG_STAGES_MEET (1ull << 49)   /* two stages lie in one place */
+#define BF_MBAR_BUG_STAGES_MEET (1ull << 49)   /* two stages share the same memory */
 
 /* Table of the bits above: option name, what is wrong, and the workloads (as a mask) that it shows in. */
 struct bf_mbar_bug {

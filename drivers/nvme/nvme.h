@@ -40,7 +40,7 @@ __extension__ typedef unsigned __int128 bf_nvme_drv_bug_set;
 #define BF_NVME_DRV_BUG_NO_FULL_CHECK BF_NVME_DRV_BIT(17)  /* entries are laid over such that were not fetched */
 #define BF_NVME_DRV_BUG_IGNORE_STATUS BF_NVME_DRV_BIT(18)  /* error completions are taken for good ones */
 #define BF_NVME_DRV_BUG_UNMAPPED BF_NVME_DRV_BIT(19)       /* data addresses are offsets, which are mapped nowhere */
-#define BF_NVME_DRV_BUG_DOORBELL_FIRST BF_NVME_DRV_BIT(20) /* the doorbell comes before the entry */
+#define BF_NVME_DRV_BUG_DOORBELL_FIRST BF_NVME_DRV_BIT(20) /* the doorbell is rung before the entry is stored */
 #define BF_NVME_DRV_BUG_PHASE_KEPT BF_NVME_DRV_BIT(21)     /* the phase tag is not inverted when the queue wraps */
 #define BF_NVME_DRV_BUG_CQE_EARLY BF_NVME_DRV_BIT(22)      /* a completion's SQHD is read before its phase tag */
 #define BF_NVME_DRV_BUG_PHASE_BIT BF_NVME_DRV_BIT(23)      /* the poller looks at the bit beside the phase tag */
@@ -56,16 +56,16 @@ __extension__ typedef unsigned __int128 bf_nvme_drv_bug_set;
 							   */
 #define BF_NVME_DRV_BUG_CQID BF_NVME_DRV_BIT(31)          /* submission queues name completion queue 0 */
 #define BF_NVME_DRV_BUG_NO_READY_WAIT BF_NVME_DRV_BIT(32) /* commands are sent before CSTS.RDY */
-#define BF_NVME_DRV_BUG_NO_RESET_WAIT BF_NVME_DRV_BIT(33) /* CC.EN is set again before CSTS.RDY has fallen */
-#define BF_NVME_DRV_BUG_LATE_AQA BF_NVME_DRV_BIT(34)      /* admin queues are named after CC.EN */
-#define BF_NVME_DRV_BUG_ASQ_OFFSET BF_NVME_DRV_BIT(35)    /* the admin submission queue begins inside a page */
-#define BF_NVME_DRV_BUG_CC_MPS BF_NVME_DRV_BIT(36)        /* CC.MPS is larger than CAP.MPSMAX */
+#define BF_NVME_DRV_BUG_NO_RESET_WAIT BF_NVME_DRV_BIT(33) /* CC.EN is set again before CSTS.RDY is 0 */
+#define BF_NVME_DRV_BUG_LATE_AQA BF_NVME_DRV_BIT(34)   /* the admin queues' registers are written after CC.EN is set */
+#define BF_NVME_DRV_BUG_ASQ_OFFSET BF_NVME_DRV_BIT(35) /* the admin submission queue begins inside a page */
+#define BF_NVME_DRV_BUG_CC_MPS BF_NVME_DRV_BIT(36)     /* CC.MPS is larger than CAP.MPSMAX */
 #define BF_NVME_DRV_BUG_QUEUE_UNMAPPED BF_NVME_DRV_BIT(37) /* queues lie where nothing is mapped */
 #define BF_NVME_DRV_BUG_MDTS BF_NVME_DRV_BIT(38)           /* the largest transfer is not looked at */
-#define BF_NVME_DRV_BUG_FUSED_HALF BF_NVME_DRV_BIT(39)     /* a Compare says that it is fused, and no Write follows */
+#define BF_NVME_DRV_BUG_FUSED_HALF BF_NVME_DRV_BIT(39)     /* a Compare is marked as fused, but no Write follows */
 #define BF_NVME_DRV_BUG_PSDT BF_NVME_DRV_BIT(40)           /* entries with PRPs say that they hold an SGL */
 #define BF_NVME_DRV_BUG_PRP_OFFSETS BF_NVME_DRV_BIT(41)    /* each PRP keeps the offset of the first */
-#define BF_NVME_DRV_BUG_LBA_UNITS BF_NVME_DRV_BIT(42)      /* blocks are counted in 512 bytes, whatever the format */
+#define BF_NVME_DRV_BUG_LBA_UNITS BF_NVME_DRV_BIT(42)      /* blocks are taken to be 512 bytes, whatever the format */
 #define BF_NVME_DRV_BUG_NLB BF_NVME_DRV_BIT(43)            /* NLB holds the number of blocks, not that minus one */
 #define BF_NVME_DRV_BUG_NSID BF_NVME_DRV_BIT(44)           /* commands name namespace 0 */
 #define BF_NVME_DRV_BUG_FEATURE_NSID BF_NVME_DRV_BIT(45)   /* Get Features, Error Recovery, names namespace 0 */
@@ -88,7 +88,7 @@ __extension__ typedef unsigned __int128 bf_nvme_drv_bug_set;
 #define BF_NVME_DRV_BUG_DOORBELL_REORDER                                                                               \
 	BF_NVME_DRV_BIT(56)                             /* an older tail arrives after a newer one (rocm-xio#114) */
 #define BF_NVME_DRV_BUG_FLUSH_EARLY BF_NVME_DRV_BIT(57) /* the only Flush is sent while writes are in flight */
-#define BF_NVME_DRV_BUG_PRACT BF_NVME_DRV_BIT(58)    /* protection information is asked for and the format has none */
+#define BF_NVME_DRV_BUG_PRACT BF_NVME_DRV_BIT(58)    /* protection information is requested, but the format has none */
 #define BF_NVME_DRV_BUG_IOSQES BF_NVME_DRV_BIT(59)   /* CC.IOSQES and CC.IOCQES stay 0 */
 #define BF_NVME_DRV_BUG_NO_QUEUE BF_NVME_DRV_BIT(60) /* submission queues are used and never created */
 #define BF_NVME_DRV_BUG_LIST_SHARED BF_NVME_DRV_BIT(61) /* commands in flight have one PRP list (rocm-xio PR#164) */

@@ -119,6 +119,6 @@ extern const struct bf_meaning_table bf_meanings_nic, bf_meanings_drive, bf_mean
 #define OUT_OF_PLACE 0x102 /* likewise, of an entry in a ring */
 
 #define NO_RULE NULL
-#define PEER "The peer's own log: its first error of the same time; its queue pair's state (rdma res show qp)."
+#define PEER "The peer's own log: its first error at that time; the state of its queue pair (rdma res show qp)."
 
 #endif

@@ -26,10 +26,10 @@ static const struct bf_meaning_row rows[] = {
 	  -1,
 	  { "PCIe or IOMMU fault",
 	    "IOMMU|AER",
-	    "A device's access was stopped on its way, or a transfer on the link was bad.",
-	    { { "NVME-UNMAPPED", "An NVMe controller: a PRP names what is not mapped." },
-	      { "MLX5-LOCAL-PROTECTION", "A NIC: its memory was unmapped under a key that lives." } },
-	    "The requester's number names the device (lspci); the address beside what was mapped for it." } },
+	    "A device's access was blocked, or a transfer over the link failed.",
+	    { { "NVME-UNMAPPED", "An NVMe controller: a PRP names unmapped memory." },
+	      { "MLX5-LOCAL-PROTECTION", "A NIC: memory was unmapped while its key was still valid." } },
+	    "The requester's number names the device (lspci); compare the address with what was mapped for it." } },
 
 };
 static const struct bf_meaning_table path = { rows, BF_ARRAY_LEN(rows) };

@@ -9,9 +9,9 @@ static const struct bf_meaning_row rows[] = {
 	  -1,
 	  { "SDMA fault",
 	    "SRBM_WRITE",
-	    "A packet of a user's queue asks for what only the kernel's may do.",
+	    "A packet in a user's queue does what only the kernel's queues may do.",
 	    { { "SDMA-PRIVILEGED", "The packet writes a register or has the privileged bit." },
-	      { "SDMA-OPCODE", "The engine read something else as a packet: a wrong length in front of it." } },
+	      { "SDMA-OPCODE", "The engine took other bytes for a packet: an earlier packet has a wrong length." } },
 	    "The packets around the read pointer: belfry decode sdma." } },
 	{ BF_EVIDENCE_COPIER,
 	  BF_EVIDENCE_TIMEOUT,
@@ -21,7 +21,7 @@ static const struct bf_meaning_row rows[] = {
 	    "RING_TIMEOUT",
 	    "The engine has not reached a fence that was submitted.",
 	    { { "SDMA-PACKET",
-		"A packet that the engine cannot execute: a count that is off, another generation's layout." },
+		"A packet that the engine cannot execute: a wrong count, or another generation's layout." },
 	      { "SDMA-POLL-STUCK", "A poll in the ring waits for a value that does not come." },
 	      { "SDMA-UNMAPPED", "An address is not mapped: a page fault stops the engine." },
 	      { "SDMA-NOT-RUNG", "The write pointer's doorbell did not arrive." } },
@@ -33,10 +33,9 @@ static const struct bf_meaning_row rows[] = {
 	  -1,
 	  { "GPU ring timeout",
 	    "GPU_RING_TIMEOUT",
-	    "A ring of the GPU has not reached a fence that was submitted to it. With a page fault in front of it, "
-	    "that is "
-	    "the cause.",
-	    { { NO_RULE, "The job itself: a shader without an end, or one that touches memory which is not mapped." },
+	    "A ring of the GPU has not reached a fence that was submitted to it. If a page fault comes before it, that "
+	    "is the cause.",
+	    { { NO_RULE, "The job itself: a shader that does not end, or that accesses unmapped memory." },
 	      { "SDMA-POLL-STUCK",
 		"It waits for another ring, a copy engine's for instance, whose signal does not come." } },
 	    "The first lines of dmesg before it; which ring and process it names; devcoredump of the card." } },
@@ -46,7 +45,7 @@ static const struct bf_meaning_row rows[] = {
 	  -1,
 	  { "GPU fault",
 	    "XID",
-	    "A GPU's access was stopped. Xid 31: an address that is not mapped for it; 13: a kernel's exception; 79: "
+	    "A GPU's access was blocked. Xid 31: an address that is not mapped for it; 13: a kernel's exception; 79: "
 	    "the GPU left the bus; 119, 120: its GSP does not answer.",
 	    { { "SDMA-UNMAPPED", "A copy engine's packet names memory that is not mapped." },
 	      { NO_RULE, "A kernel's pointer: of another device, freed, or host memory that is not registered." } },
