@@ -71,7 +71,7 @@ static void stages(struct bf_trace *t)
 	bf_stages_destroy(s);
 }
 
-/* Each input goes one way besides the rules, chosen by its bytes: all ways for each would be slow. */
+/* Each input goes one way, chosen by its bytes: all ways for each would be slow. Every other one meets the rules. */
 static void look(struct bf_trace *t, size_t way, FILE *out)
 {
 	struct bf_error err = { 0 };
@@ -103,16 +103,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!t)
 		return 0;
-	judge(t);
-	bf_trace_close(t);
 	for (size_t i = 0; i < size; i++)
 		sum += data[i];
-	t = open_trace(data, size);
-	out = fopen("/dev/null", "w");
-	if (!t || !out)
-		abort();
-	look(t, sum % (4 + sizeof(targets) / sizeof(targets[0])), out);
-	fclose(out);
+	if (sum & 1) {
+		judge(t);
+	} else {
+		out = fopen("/dev/null", "w");
+		if (!out)
+			abort();
+		look(t, sum / 2 % (4 + sizeof(targets) / sizeof(targets[0])), out);
+		fclose(out);
+	}
 	bf_trace_close(t);
 	return 0;
 }

@@ -51,7 +51,7 @@ static void share(struct rig_pair *p, struct rig_srq *srq, struct rig_qp q[4])
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct rig_qp_opts o = { .log_sq = 4, .log_rq = 3, .log_stride = 1, .log_rd = 2 };
+	static const struct rig_qp_opts o = { .log_sq = 4, .log_rq = 3, .log_stride = 1, .log_rd = 2, .mtu = 3 };
 	static const struct rig_qp_opts dci = { .log_sq = 4, .log_rd = 2, .log_streams = 2, .timeout = 2 };
 	struct rig_eq eq[RIG_NODES];
 	struct rig_srq srq;
@@ -61,15 +61,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rig_pair p;
 	size_t at = 0;
 
-	rig_pair_open(&p, 1, NULL, &o);
+	rig_pair_open_with(&p, 1, NULL, &o, 4);
 	rig_recv(&p.q[1], 0, 4096);
-	rig_send(&p.q[0], BF_MLX5_OP_SEND, 0, 3000, 0, RIG_CQE);
-	rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_READ, 0, p.rig.node[1].data_va, p.rig.node[1].key, 9000, RIG_CQE);
+	rig_send(&p.q[0], BF_MLX5_OP_SEND, 0, 1200, 0, RIG_CQE);
+	rig_rdma(&p.q[0], BF_MLX5_OP_RDMA_READ, 0, p.rig.node[1].data_va, p.rig.node[1].key, 1200, RIG_CQE);
 	rig_db(&p.q[0]);
 	dc_target_open(&p.rig.node[1], &target, &p.rcq[1], DC_KEY, &(struct dc_target_opts){ 0 });
 	dc_initiator_open(&p.rig.node[0], &initiator, &p.scq[0], &dci);
 	for (uint32_t i = 0; i < 4; i++)
-		dc_rdma(&initiator, &target, (i & 1) | i * DC_STREAM, BF_MLX5_OP_RDMA_WRITE, 0, 0, 5000, RIG_CQE);
+		dc_rdma(&initiator, &target, (i & 1) | i * DC_STREAM, BF_MLX5_OP_RDMA_WRITE, 0, 0, i ? 100 : 5000,
+			RIG_CQE);
 	rig_db(&initiator);
 	share(&p, &srq, sharing);
 	for (uint32_t i = 0; i < RIG_NODES; i++) {

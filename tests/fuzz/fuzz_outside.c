@@ -68,7 +68,7 @@ static void end_close(struct end *e)
 
 static void pump(struct end *e)
 {
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 2; i++) {
 		bf_meet_look(e->outside);
 		bf_outside_poll(e->outside, 100);
 		bf_sim_run(e->sim, BF_NEVER);
@@ -266,7 +266,7 @@ static void step(struct fuzz *f, uint8_t kind, const uint8_t *bytes, size_t len)
 		break;
 	case 10:
 		f->door->sleeping = kind;
-		for (size_t i = 0; i < len; i++)
+		for (size_t i = 0; i < len && i < 8; i++)
 			group(f, bytes[i]);
 		break;
 	}

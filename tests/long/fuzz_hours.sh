@@ -6,6 +6,9 @@
 #	cmake --preset fuzz && cmake --build --preset fuzz
 #	bash tests/long/fuzz_hours.sh MINUTES [FOLDER [TARGET...]]      FOLDER: build/fuzz-hours
 #
+# What an execution costs is mostly its input: keep inputs small (the corpus of lint has up to 5 KB, a trace for each few
+# records). AddressSanitizer's options are in tests/fuzz/options.c; ASAN_OPTIONS goes before them.
+#
 # Each turn runs one target on one processor. A crash ends nothing: it is told, its input is kept in FOLDER, and the exit
 # code is 1.
 set -eu

@@ -472,17 +472,23 @@ struct rig_pair {
 	struct rig_qp q[2];
 };
 
-static inline void rig_pair_open(struct rig_pair *p, uint64_t seed, const struct bf_mlx5_profile *profile,
-				 const struct rig_qp_opts *o)
+static inline void rig_pair_open_with(struct rig_pair *p, uint64_t seed, const struct bf_mlx5_profile *profile,
+				      const struct rig_qp_opts *o, uint32_t log_cqes)
 {
 	rig_open(&p->rig, seed, profile);
 	for (uint32_t i = 0; i < 2; i++) {
-		rig_cq_open(&p->rig.node[i], &p->scq[i], 10, 0);
-		rig_cq_open(&p->rig.node[i], &p->rcq[i], 10, 0);
+		rig_cq_open(&p->rig.node[i], &p->scq[i], log_cqes, 0);
+		rig_cq_open(&p->rig.node[i], &p->rcq[i], log_cqes, 0);
 		rig_qp_open(&p->rig.node[i], &p->q[i], &p->scq[i], &p->rcq[i], o);
 	}
 	rig_connect(&p->q[0], &p->q[1], o);
 	rig_connect(&p->q[1], &p->q[0], o);
+}
+
+static inline void rig_pair_open(struct rig_pair *p, uint64_t seed, const struct bf_mlx5_profile *profile,
+				 const struct rig_qp_opts *o)
+{
+	rig_pair_open_with(p, seed, profile, o, 10);
 }
 
 #define RIG_CQE 0x08 /* signalled */
