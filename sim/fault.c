@@ -211,7 +211,7 @@ static int parse_rule(struct bf_rule_text *p, struct rule *r, struct bf_rule_wor
 		if (!(TIMED & (1u << r->kind)))
 			return bf_rules_fail(p, kind.at, "'%s' cannot come by the clock", kind_names[r->kind]);
 		if (r->given & ~WITH_AT)
-			return bf_rules_fail(p, kind.at, "a rule with 'at' has only 'on', 'qp' and 'delay' beside it");
+			return bf_rules_fail(p, kind.at, "a rule with 'at' may only have 'on', 'qp' and 'delay' too");
 	}
 	if (r->after_ps >= r->until_ps)
 		return bf_rules_fail(p, kind.at, "rule ends before it begins");

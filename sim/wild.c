@@ -20,7 +20,7 @@ static void outside(struct bf_agent *a, const void *p, uint32_t len)
 	else if ((uintptr_t)p < NULL_BYTES)
 		bf_fail(
 		    &a->sim->error, -EFAULT,
-		    "agent '%s': access to %u bytes at 0x%llx: the pointer behind it is 0, which nobody has set, or "
+		    "agent '%s': access to %u bytes at 0x%llx: it comes from a pointer that is 0 and was never set, or "
 		    "was read behind what a table has",
 		    a->name, len, (unsigned long long)(uintptr_t)p);
 	else

@@ -122,7 +122,7 @@ static int device_info(struct bf_verbs_dev *d, struct bf_verbs_info *out)
 	snprintf(out->name, sizeof(out->name), "%s", ibv_get_device_name(d->ctx->device));
 	snprintf(path, sizeof(path), "%s/device", d->ctx->device->ibdev_path);
 	if (realpath(path, real) && strlen(real) < sizeof(out->pcie))
-		strcpy(out->pcie, real);
+		memcpy(out->pcie, real, strlen(real) + 1);
 	return 0;
 }
 

@@ -26,7 +26,7 @@ const struct bf_ibgda_bug bf_ibgda_bugs[] = {
 	  "with --plain-cq: the device is never told which entries were consumed" },
 	{ BF_IBGDA_BUG_LKEY_SWAPPED, "lkey-swapped", "local keys go into entries in the processor's byte order" },
 	{ BF_IBGDA_BUG_NO_REMOTE_CHUNK, "no-remote-chunk", "transfers cross memory-key boundaries of the peer" },
-	{ BF_IBGDA_BUG_WRITE_IMM, "write-imm", "puts carry an immediate, and nobody has posted a receive for it" },
+	{ BF_IBGDA_BUG_WRITE_IMM, "write-imm", "puts carry an immediate, but no receive is posted for it" },
 	{ BF_IBGDA_BUG_CQ_NOT_CLEARED, "cq-not-cleared", "completion queues are not cleared before use" },
 	{ BF_IBGDA_BUG_CQ_NO_OI, "cq-no-oi", "collapsed completion queues lack overrun-ignore" },
 	{ BF_IBGDA_BUG_CQ_TOO_SMALL, "cq-too-small",

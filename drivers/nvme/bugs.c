@@ -30,7 +30,7 @@ const struct bf_nvme_drv_bug bf_nvme_drv_bugs[] = {
 	{ BF_NVME_DRV_BUG_DOORBELL_FIRST, "doorbell-first", "the doorbell is rung before the entry is stored" },
 	{ BF_NVME_DRV_BUG_PHASE_KEPT, "phase-not-flipped", "the phase tag is not inverted when the queue wraps" },
 	{ BF_NVME_DRV_BUG_CQE_EARLY, "cqe-read-early", "a completion's SQHD is read before its phase tag" },
-	{ BF_NVME_DRV_BUG_PHASE_BIT, "phase-bit-wrong", "the poller looks at the bit beside the phase tag" },
+	{ BF_NVME_DRV_BUG_PHASE_BIT, "phase-bit-wrong", "the poller looks at the bit next to the phase tag" },
 	{ BF_NVME_DRV_BUG_DOORBELL_WIDE, "doorbell-64bit", "doorbells are 8-byte stores" },
 	{ BF_NVME_DRV_BUG_STRIDE, "doorbell-stride", "CAP.DSTRD is assumed to be 0" },
 	{ BF_NVME_DRV_BUG_QSIZE, "qsize-off-by-one", "QSIZE holds the number of slots, not that minus one" },

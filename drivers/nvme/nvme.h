@@ -43,7 +43,7 @@ __extension__ typedef unsigned __int128 bf_nvme_drv_bug_set;
 #define BF_NVME_DRV_BUG_DOORBELL_FIRST BF_NVME_DRV_BIT(20) /* the doorbell is rung before the entry is stored */
 #define BF_NVME_DRV_BUG_PHASE_KEPT BF_NVME_DRV_BIT(21)     /* the phase tag is not inverted when the queue wraps */
 #define BF_NVME_DRV_BUG_CQE_EARLY BF_NVME_DRV_BIT(22)      /* a completion's SQHD is read before its phase tag */
-#define BF_NVME_DRV_BUG_PHASE_BIT BF_NVME_DRV_BIT(23)      /* the poller looks at the bit beside the phase tag */
+#define BF_NVME_DRV_BUG_PHASE_BIT BF_NVME_DRV_BIT(23)      /* the poller looks at the bit next to the phase tag */
 #define BF_NVME_DRV_BUG_DOORBELL_WIDE BF_NVME_DRV_BIT(24)  /* doorbells are 8-byte stores */
 #define BF_NVME_DRV_BUG_STRIDE BF_NVME_DRV_BIT(25)         /* CAP.DSTRD is taken for 0 (QEMU's decoder, libnvm's map) */
 #define BF_NVME_DRV_BUG_QSIZE BF_NVME_DRV_BIT(26)          /* QSIZE holds the number of slots, not that minus one */

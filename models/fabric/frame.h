@@ -31,7 +31,7 @@ struct bf_eth_frame {
 };
 
 /* Reads `len` bytes; a frame of less than BF_ETH_HEADER bytes has nothing. */
-void bf_frame_read(const uint8_t *data, uint32_t len, struct bf_eth_frame *out);
+void bf_frame_read(const uint8_t *data, uint32_t len, struct bf_eth_frame *f);
 
 /* The checksum that Internet protocols use (RFC 1071) of `len` bytes, `sum` of others before included, not inverted. */
 uint32_t bf_checksum_add(uint32_t sum, const uint8_t *data, uint32_t len);

@@ -371,7 +371,7 @@ static int parse_bth(const uint8_t *frame, uint32_t end, struct bf_roce *out, st
 	if (bth[1] & 0x0f)
 		return bf_fail(err, -EBADMSG, "BTH version %u is not 0", bth[1] & 0x0f);
 	if (!info)
-		return bf_fail(err, -EPROTONOSUPPORT, "BTH opcode 0x%02x is none of RC, UC, UD, XRC or DC", bth[0]);
+		return bf_fail(err, -EPROTONOSUPPORT, "BTH opcode 0x%02x is not one of RC, UC, UD, XRC or DC", bth[0]);
 	out->solicited = bth[1] >> 7;
 	out->pad = bth[1] >> 4 & 3;
 	out->pkey = bf_get_be16(bth + 2);

@@ -486,7 +486,8 @@ static void print_value(const struct field *f, const uint8_t *bytes, char *out, 
 		n = print_decimal(v, true, out);
 		n += (size_t)snprintf(out + n, cap - n, " [");
 		print_bytes(v, out + n, cap - n);
-		strcat(out, "]");
+		n = strlen(out);
+		snprintf(out + n, cap - n, "]");
 		break;
 	case HEX:
 		snprintf(out, cap, v ? "0x%" PRIx64 : "%" PRIx64, (uint64_t)v);

@@ -264,7 +264,7 @@ int bf_vfio_user_listen(struct bf_vfio_user *s, const char *path)
 	if (!*path || strlen(path) >= sizeof(addr.sun_path))
 		return bf_fail(err, -ENAMETOOLONG, "'%s' is not a socket path of 1 to %zu bytes", path,
 			       sizeof(addr.sun_path) - 1);
-	strcpy(addr.sun_path, path);
+	memcpy(addr.sun_path, path, strlen(path) + 1);
 	rc = remove_stale(s, &addr);
 	if (rc)
 		return rc;

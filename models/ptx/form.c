@@ -157,7 +157,7 @@ static const char *without_cta(struct bf_ptx_reader *r, const char *text)
 		return text;
 	copy = bf_ptx_arena_take(&r->p->arena, strlen(text));
 	memcpy(copy, text, head);
-	strcpy(copy + head, text + head + 4);
+	memcpy(copy + head, text + head + 4, strlen(text + head + 4) + 1);
 	return copy;
 }
 

@@ -322,7 +322,7 @@ static bool negated_register(struct bf_ptx_reader *r, int sign, struct bf_ptx_op
 	if (r->tok.kind == BF_PTX_TOKEN_NAME && bf_ptx_find_local(r, &index)) {
 		*o = named(r, form);
 		if (o->kind != BF_PTX_OPERAND_REG || (sign == '-' && !bf_ptx_form_refusal(form)))
-			bf_ptx_fail(r, tok.line, tok.column, "`%c` stands before a register that cannot have it", sign);
+			bf_ptx_fail(r, tok.line, tok.column, "`%c` is not allowed before this register", sign);
 		o->negate = true;
 		return true;
 	}

@@ -58,7 +58,7 @@ is 1 'the head moved by 0 while 1 commands ended' "$BELFRY" replay "$work/bad"
 
 # Damage and wrong words.
 printf 'a [0] . 1.1: nvme_sq: nvme0: qid=1, head=1, tail=1\na [0] . 1.2: nvme_sq: nvme0: qid=1, head=, tail=1\n' >"$work/bad"
-is 2 'line 2, column 42: a number must stand here' "$BELFRY" import ftrace "$work/bad" -o "$work/bad.bft"
+is 2 'line 2, column 42: a number is expected here' "$BELFRY" import ftrace "$work/bad" -o "$work/bad.bft"
 is 2 'the 1 event in front of it is in' "$BELFRY" import ftrace "$work/bad" -o "$work/bad.bft"
 is 2 'there is no event of an NVMe driver in it' "$BELFRY" import ftrace /dev/null -o "$work/x.bft"
 is 2 '--life is for replays of mlx5-capture' "$BELFRY" replay "$work/t1.txt" --life 1:2

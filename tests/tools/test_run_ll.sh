@@ -44,7 +44,7 @@ expect 1 'cause: .*where -[0-9]+ - 1 belongs' run ll-dispatch --bug ll-sentinel 
 expect 1 'cause: .*counts were not cleared' run ll-dispatch --bug ll-no-clean --rounds 3
 expect 1 'cause: in the (dispatch|combine) .*counts were not cleared' run ll-combine --bug ll-no-clean --rounds 2
 expect 1 'cause: .*no barrier stands between' run ll-dispatch --bug ll-no-barrier
-expect 1 'cause: .*nothing orders one queue pair behind another' run ll-dispatch --bug ll-count-qp --blocks 2 --hidden 4096
+expect 1 'cause: .*nothing orders one queue pair after another' run ll-dispatch --bug ll-count-qp --blocks 2 --hidden 4096
 if [ "${BELFRY_WIDE-1}" = 1 ]; then
 	expect 1 'cause: in the dispatch of round 0 .*before .* sent the last' explore ll-dispatch --bug ll-count-early \
 		--blocks 2 --seeds 20

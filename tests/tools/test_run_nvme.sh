@@ -88,7 +88,7 @@ bug no-full-check 'ring was full' nvme-read --depth 32 --entries 33 --threads 4 
 bug unmapped-buffer 'PRP1 of the entry in slot 0 of SQ 1 is 0x1000, and nothing is mapped' nvme-verify --commands 8 --size 512
 bug cq-deleted-first 'CQ 1 was deleted while SQ 1 still used it' nvme-verify --commands 8 --size 512
 bug feature-no-nsid 'opcode 0ah of the admin queue 0 named namespace 0x0' nvme-admin --commands 13
-bug shadow-no-fence 'stands in the shadow doorbell' nvme-verify --commands 60 --depth 8 --size 512 --dbbuf --timeout 10ms
+bug shadow-no-fence 'is in the shadow doorbell' nvme-verify --commands 60 --depth 8 --size 512 --dbbuf --timeout 10ms
 bug shadow-not-cleared 'still has tail 0' nvme-verify --commands 60 --depth 8 --size 512 --dbbuf --timeout 10ms
 bug flush-no-vmid 'VMID mask 0x0' nvme-verify --queues-in vram-uc --commands 8 --size 512 --timeout 1ms
 # The others are examples of rules, which are run as such.

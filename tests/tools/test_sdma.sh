@@ -97,7 +97,7 @@ harm fill-count 'was written by no copy; the nearest is CONST_FILL' sdma-fill
 harm rect-pitch 'was written by no copy; the nearest is COPY_RECT' sdma-rect
 harm rect-bytes 'COPY_RECT at byte 44 of sdma0.q0, which moves 16384 bytes' sdma-rect --element 16
 harm no-copy-order 'before COPY_LINEAR at byte 44 had written it' sdma-copy --hops 2
-harm signal-first 'signals, and stands in front of the body' sdma-copy
+harm signal-first 'signals, and comes before the body' sdma-copy
 harm signal-write 'signals, and may overtake the copies before it' sdma-copy --size 65536 --gen v4
 harm poll-low-first 'a counter that falls is polled high half first' sdma-fence
 expect 1 run sdma-copy --faults 'lost-doorbell prob=1'

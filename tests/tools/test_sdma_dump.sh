@@ -62,7 +62,7 @@ awk 'BEGIN { for (i = 250; i < 256; i++) printf "x.sdma0.ring[%4d] == 0x%08x    
 	for (i = 0; i < 8; i++) printf "x.sdma0.ring[%4d] == 0x%08x    ...\n", i, i == 0 ? 4194304 : i == 2 ? 5242880 : 0 }' >"$work/lap"
 is 1 'packet crosses the end of the ring' "$BELFRY" replay "$work/lap"
 
-is 2 'line 2, column 1: 32 bits in hexadecimal must stand here' "$BELFRY" import sdma-ring - -o "$work/x.bft" <<'DUMP'
+is 2 'line 2, column 1: 32 bits in hexadecimal is expected here' "$BELFRY" import sdma-ring - -o "$work/x.bft" <<'DUMP'
 00000000
 zero
 DUMP

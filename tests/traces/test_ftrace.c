@@ -193,20 +193,20 @@ static const struct {
 	const char *text, *error;
 } damages[] = {
 	{ "a [0] . x.1: nvme_sq: nvme0: qid=1, head=1, tail=1", "line 1, column 10: this is no time in seconds" },
-	{ "a [0] . 1.1 nvme_sq: nvme0: qid=1, head=1, tail=1", "line 1, column 13: a time and ':' must stand" },
+	{ "a [0] . 1.1 nvme_sq: nvme0: qid=1, head=1, tail=1", "line 1, column 13: a time and ':' are expected" },
 	{ "a [0] . 1.1: nvme_sq: nvme0: head=1, tail=1", "there is no qid=" },
 	{ "a [0] . 1.1: nvme_sq: nvme0: qid=1", "there is no head=" },
 	{ "a [0] . 1.1: nvme_sq: nvme0 qid=1", "a controller's name and ':'" },
 	{ "a [0] . 1.1: nvme_sq: nvme0: qid=70000, head=1", "column 34: the number is too large for its field" },
-	{ "a [0] . 1.1: nvme_sq: nvme0: qid=x, head=1", "column 34: a number must stand here" },
+	{ "a [0] . 1.1: nvme_sq: nvme0: qid=x, head=1", "column 34: a number is expected here" },
 	{ "a [0] . 1.1: nvme_complete_rq: nvme0: qid=1, cmdid=2, res=0x0", "there is no status=" },
 	{ "a [0] . 1.1: nvme_setup_cmd: nvme0: qid=1, cmdid=2, nsid=1", "there is no cmd=(...)" },
 	{ "a [0] . 1.1: nvme_setup_cmd: nvme0: qid=1, cmdid=2, cmd=(nvme_cmd_read slba=1", "is not closed" },
 	{ "a [0] . 1.1: nvme_setup_cmd: nvme0: qid=1, cmdid=2, cmd=(nvme_cmd_raed slba=1)", "no such command" },
-	{ "a [0] . 1.1: nvme_setup_cmd: nvme0: qid=1, cmdid=2, cmd=(nvme_cmd_read slba=z)", "a number must stand" },
+	{ "a [0] . 1.1: nvme_setup_cmd: nvme0: qid=1, cmdid=2, cmd=(nvme_cmd_read slba=z)", "a number is expected" },
 	{ "a [0] . 1.1: nvme_setup_cmd: nvme0: qid=1, cmdid=2, cmd=(nvme_cmd_read len=65536)", "too large" },
 	{ "a [0] . 1.1: nvme_setup_cmd: nvme0: qid=1, cmdid=2, cmd=(0x99 cdw10=0 1)", "in hexadecimal" },
-	{ "a [0] . 1.1: nvme_async_event: nvme0: AEN=1", "NVME_AEN= must stand here" },
+	{ "a [0] . 1.1: nvme_async_event: nvme0: AEN=1", "NVME_AEN= is expected here" },
 };
 
 START_TEST(damage_is_named)

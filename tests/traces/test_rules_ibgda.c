@@ -373,7 +373,7 @@ START_TEST(got_data_are_read_early)
 	polled(&r, r.a, _i ? 2 : 1);
 	quiet(&r, r.a, _i ? 2 : 1);
 	STORY(&r.s, ibgda_result, r.a, .qpn = QPN, .kind = 1);
-	story_ends(&r.s, _i < 2 ? "MLX5-GET-EARLY" : NULL, "no DUMP behind it");
+	story_ends(&r.s, _i < 2 ? "MLX5-GET-EARLY" : NULL, "no DUMP after it");
 }
 END_TEST
 

@@ -83,7 +83,7 @@ static int take_path(char *out, size_t cap, const char *value, struct bf_error *
 {
 	if (strlen(value) >= cap || !*value)
 		return bf_fail(err, -EINVAL, "the name of a file, at most %zu letters, is expected", cap - 1);
-	strcpy(out, value);
+	memcpy(out, value, strlen(value) + 1);
 	return 0;
 }
 

@@ -277,7 +277,7 @@ static int open_plug(struct sw *sw, struct plug *p, const char *path)
 	if (!*path || strlen(path) + 4 > sizeof(p->here.sun_path))
 		return bf_fail(err, -ENAMETOOLONG, "'%s' is not a socket path of 1 to %zu bytes", path,
 			       sizeof(p->here.sun_path) - 4);
-	strcpy(p->here.sun_path, path);
+	memcpy(p->here.sun_path, path, strlen(path) + 1);
 	snprintf(p->there.sun_path, sizeof(p->there.sun_path), "%s.vm", path);
 	p->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (p->fd < 0)

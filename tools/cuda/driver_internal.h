@@ -141,7 +141,7 @@ void bf_cu_release_all(int device);
 /* The same for who has it: memory of a graph stays the graph's. */
 int bf_cu_give_back(uint64_t at);
 /* Adds a block that is there already. */
-int bf_cu_block_add(const struct bf_cu_block *b, struct bf_cu_block **out);
+int bf_cu_block_add(const struct bf_cu_block *like, struct bf_cu_block **out);
 /* The file that is a device's memory; -1: there is none to be had. */
 int bf_cu_file_of(int device);
 /* A piece of the file of another process's device, mapped and given to the GPUs. 0 or an error. */

@@ -119,7 +119,7 @@ struct bf_cu_node *bf_cu_node_copied(struct bf_cu_graph *g, const struct bf_cu_n
 int bf_cu_graph_mark(struct bf_cu_graph *g, struct bf_cu_node *const *to, size_t count, uint32_t mark);
 
 /* A copy of operations, to be put into a stream. */
-struct bf_cu_op *bf_cu_ops_copy(const struct bf_cu_op *ops);
+struct bf_cu_op *bf_cu_ops_copy(const struct bf_cu_op *from);
 void bf_cu_ops_free(struct bf_cu_op *ops);
 
 /* ---- graph_memory.c ---- */

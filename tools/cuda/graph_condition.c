@@ -73,7 +73,12 @@ int cuGraphConditionalHandleCreate(uint64_t *out, CUgraph g, CUcontext context, 
 		*w = (struct bf_cu_condition_word){ .at = b->at, .initial = initial, .assign = flags & ASSIGN_DEFAULT };
 		__atomic_store_n((uint32_t *)(uintptr_t)w->at, initial, __ATOMIC_RELAXED);
 		rc = hold_word(g, w);
-		*out = w->at;
+		if (rc) {
+			bf_cu_release(w->at);
+			free(w);
+		} else {
+			*out = w->at;
+		}
 	}
 	bf_cu_unlock();
 	return rc;

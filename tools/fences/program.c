@@ -18,8 +18,6 @@
 #define FIRST_RUNS 4u
 #define LINE 4096u
 
-extern char **environ;
-
 struct program {
 	const struct bf_args *args;
 	char **argv;

@@ -22,6 +22,6 @@ bool belfry_plain_change(const void *p, uint32_t len, bf_atomic_fn *apply, void 
 			 enum bf_scope scope, const void *from);
 
 /* Where what stands at `at` really lies for the thread behind bf_agent.mine: of __shared__ variables; else `at`. */
-uint8_t *belfry_plain_shared(const void *mine, const void *at);
+uint8_t *belfry_plain_shared(const void *of, const void *at);
 
 #endif

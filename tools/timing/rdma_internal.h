@@ -36,9 +36,9 @@ struct bf_perf_pair {
 int bf_perf_pair_open(struct bf_perf_pair *p, const struct bf_perf_run *run, struct bf_error *err);
 void bf_perf_pair_close(struct bf_perf_pair *p);
 
-/* Node `n` posts one message on queue pair `q` and rings; `mark` is its last byte, where data are copied. */
-void bf_perf_post(struct bf_perf_pair *p, uint32_t n, uint32_t q, bool signalled, uint8_t mark);
-void bf_perf_post_recv(struct bf_perf_pair *p, uint32_t n, uint32_t q);
+/* Node `from` posts one message on queue pair `qi` and rings; `mark` is its last byte, where data are copied. */
+void bf_perf_post(struct bf_perf_pair *p, uint32_t from, uint32_t qi, bool signalled, uint8_t mark);
+void bf_perf_post_recv(struct bf_perf_pair *p, uint32_t i, uint32_t qi);
 
 /* Completions of sends, or of receives, that are new since the last call. -EIO: one tells of an error. */
 int bf_perf_sends_done(struct bf_perf_pair *p, uint32_t n, uint32_t q);

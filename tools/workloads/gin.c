@@ -73,7 +73,7 @@ static const struct bf_opt options[] = {
 	  "who runs the GPU threads: our code as C, or as nvcc compiled it (ptx); the proxy's thread is C", 0, 0,
 	  agent),
 	O("ptx", TEXT, "FILE", NULL,
-	  "with --agent ptx: our device code as PTX; default: belfry-drivers.ptx beside the program", 0, 0, ptx),
+	  "with --agent ptx: our device code as PTX; default: belfry-drivers.ptx next to the program", 0, 0, ptx),
 	{ .name = NULL },
 };
 #undef O

@@ -81,7 +81,7 @@ static const struct bf_opt options[] = {
 	  "with --backend live, which is the same as --backend cuda)",
 	  0, 0, agent),
 	O("ptx", TEXT, "FILE", NULL,
-	  "with --agent ptx: our device code as PTX; default: belfry-drivers.ptx beside the program", 0, 0, ptx),
+	  "with --agent ptx: our device code as PTX; default: belfry-drivers.ptx next to the program", 0, 0, ptx),
 	BF_OPT_NAMING(struct bf_workload, "profile", "NAME[,FIELD=N]", "cx7", "device timing", profile_text,
 		      bf_mlx5_work_profile_name),
 	O("topology", TEXT, "TEXT", "switch", "switches, e.g. 'leaf-spine leaves=4 spines=2'", 0, 0, topology),

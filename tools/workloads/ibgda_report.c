@@ -33,7 +33,7 @@ static const char *stuck_at(const struct bf_queue_standing *q)
 		return "the doorbell record does not hold the producer index";
 	if ((uint16_t)(q->cqe_counter + 1) != (uint16_t)q->doorbelled)
 		return "the device has not completed what the doorbell covers";
-	return "completed, but nobody has polled it";
+	return "completed, but never polled";
 }
 
 static void print_queue(FILE *out, const struct bf_queue_standing *q)

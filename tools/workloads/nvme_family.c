@@ -32,7 +32,7 @@ static const struct bf_opt options[] = {
 	  "which is the same as --backend cuda). nvme-admin: who rings the doorbell",
 	  0, 0, agent),
 	O("ptx", TEXT, "FILE", NULL,
-	  "with --agent ptx: our device code as PTX; default: belfry-drivers.ptx beside the program", 0, 0, ptx),
+	  "with --agent ptx: our device code as PTX; default: belfry-drivers.ptx next to the program", 0, 0, ptx),
 	O("lanes", U64, "N", "32", "GPU: threads in each warp", 1, 32, lanes),
 	O("warps", U64, "N", "4", "GPU: warps in a block", 1, 32, warps),
 	O("share", U64, "N", "1", "threads that share a queue pair", 1, 1024, share),

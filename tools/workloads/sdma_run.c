@@ -402,7 +402,7 @@ static void name_cause(struct arena *a)
 		    q->engine.doorbell < q->published)
 			cause = "a doorbell is missing: the engine has done all that it was told of";
 		if (!cause && strcmp(q->engine.waits, "POLL_REGMEM") == 0)
-			cause = "the engine polls a word that nobody sets to the reference";
+			cause = "the engine polls a word that is never set to the reference";
 	}
 	if (!cause && r->base.verdict == BF_SDMA_WORK_WRONG_DATA && any_wrong_thread(a))
 		cause =

@@ -3,5 +3,4 @@
 
 #include "traces/device.h"
 
-extern const struct bf_device *const bf_devices_outside[];
 __attribute__((weak)) const struct bf_device *const bf_devices_outside[] = { NULL };

@@ -128,7 +128,7 @@ struct bf_capture_actors {
  * of a stream; on lack of memory the stream fails.
  */
 void bf_capture_record(struct bf_stream *st, struct bf_capture_actors *actors, const struct bf_capture_event *ev);
-void bf_capture_actors_free(struct bf_capture_actors *actors);
+void bf_capture_actors_free(struct bf_capture_actors *as);
 
 /* Emits all of them; the record's time is the captured one. `sink` as for bf_stream_open(). */
 int bf_capture_emit(const struct bf_capture *c, struct bf_sink *sink, struct bf_error *err);

@@ -125,7 +125,7 @@ static int read_stamp(const struct bf_ftrace_line *l, const char *name, struct b
 	while (end > l->start && end[-1] == ' ')
 		end--;
 	if (end == l->start || end[-1] != ':')
-		return bf_ftrace_fail(l, name, "a time and ':' must stand in front of the event");
+		return bf_ftrace_fail(l, name, "a time and ':' are expected before the event");
 	t.end = --end;
 	while (end > l->start && (is_digit(end[-1]) || end[-1] == '.'))
 		end--;
@@ -145,7 +145,7 @@ static int read_ctrl(struct bf_ftrace_line *l, struct bf_ftrace_event *ev)
 	while (l->p < l->end && *l->p != ':' && *l->p != ' ')
 		l->p++;
 	if (l->p == first || l->p == l->end || *l->p != ':')
-		return bf_ftrace_fail(l, first, "a controller's name and ':' must stand here");
+		return bf_ftrace_fail(l, first, "a controller's name and ':' is expected here");
 	snprintf(ev->ctrl, sizeof(ev->ctrl), "%.*s", (int)(l->p - first < 15 ? l->p - first : 15), first);
 	l->p++;
 	return 0;
@@ -182,7 +182,7 @@ static int read_command_span(struct bf_ftrace_line *l, struct fields *f)
 	const char *close;
 
 	if (l->p == l->end || *l->p != '(')
-		return bf_ftrace_fail(l, l->p, "the command must stand in parentheses");
+		return bf_ftrace_fail(l, l->p, "the command is expected in parentheses");
 	close = memchr(l->p, ')', (size_t)(l->end - l->p));
 	if (!close)
 		return bf_ftrace_fail(l, l->p, "the command's parenthesis is not closed");
@@ -210,7 +210,7 @@ static int read_field(struct bf_ftrace_line *l, struct fields *f)
 		if (strlen(numbers[i].name) != len || memcmp(numbers[i].name, name, len) != 0)
 			continue;
 		if (!bf_ftrace_number(l, &v) || (l->p < l->end && *l->p != ',' && *l->p != ' '))
-			return bf_ftrace_fail(l, value, "a number must stand here");
+			return bf_ftrace_fail(l, value, "a number is expected here");
 		if (v > numbers[i].max)
 			return bf_ftrace_fail(l, value, "the number is too large for its field");
 		memcpy((char *)f + numbers[i].offset, &v, sizeof(v));
@@ -285,10 +285,10 @@ static int read_event(struct bf_ftrace_line *l, struct bf_ftrace_event *ev)
 
 	bf_ftrace_skip(l, " ");
 	if ((size_t)(l->end - l->p) < sizeof(name) - 1 || memcmp(l->p, name, sizeof(name) - 1) != 0)
-		return bf_ftrace_fail(l, l->p, "NVME_AEN= must stand here");
+		return bf_ftrace_fail(l, l->p, "NVME_AEN= is expected here");
 	l->p += sizeof(name) - 1;
 	if (!bf_ftrace_number(l, &v) || v > UINT32_MAX)
-		return bf_ftrace_fail(l, l->p, "a number of 32 bits must stand here");
+		return bf_ftrace_fail(l, l->p, "a number of 32 bits is expected here");
 	ev->aen = (uint32_t)v;
 	return 0;
 }

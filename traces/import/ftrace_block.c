@@ -53,14 +53,14 @@ static int read_sectors(struct bf_ftrace_line *l, struct block_line *b)
 	if (l->p == l->end || !is_digit(*l->p))
 		return 0;
 	if (!bf_ftrace_number(l, &b->sector))
-		return bf_ftrace_fail(l, l->p, "a sector must stand here");
+		return bf_ftrace_fail(l, l->p, "a sector is expected here");
 	bf_ftrace_skip(l, " \t");
 	if (l->p == l->end || *l->p != '+')
 		return 0;
 	l->p++;
 	bf_ftrace_skip(l, " \t");
 	if (!bf_ftrace_number(l, &b->sectors) || b->sectors > 65536)
-		return bf_ftrace_fail(l, l->p, "a number of sectors up to 65536 must stand here");
+		return bf_ftrace_fail(l, l->p, "a number of sectors up to 65536 is expected here");
 	return 0;
 }
 

@@ -311,14 +311,14 @@ static size_t read_argument(struct cursor *c, const struct command *cmd, struct 
 		c->p++;
 	len = (size_t)(c->p - name);
 	if (!len || !at(c, "="))
-		return fail(c, name, "a name with '=' must stand here");
+		return fail(c, name, "a name with '=' is expected here");
 	value = ++c->p;
 	if (len == 5 && memcmp(name, "cdw10", 5) == 0)
 		return hex_bytes(c, dwords(&ev->setup.sqe))
 			   ? 0
-			   : fail(c, c->p, "up to 24 bytes in hexadecimal must stand here");
+			   : fail(c, c->p, "up to 24 bytes in hexadecimal is expected here");
 	if (!number(c, &v))
-		return fail(c, value, "a number must stand here");
+		return fail(c, value, "a number is expected here");
 	for (const struct argument *a = cmd ? cmd->args : NULL; a && a->name; a++) {
 		if (strlen(a->name) != len || memcmp(a->name, name, len) != 0)
 			continue;

@@ -133,14 +133,14 @@ static int take_umr(struct bf_sdma_dump *d, struct line *l, char *text, size_t n
 		t.p = at + len;
 		skip_blanks(&t);
 		if (!read_number(&t, 10, &index) || index >= DWORDS_MAX || t.p == t.end || *t.p++ != ']')
-			return fail_at(&t, t.p, "an index and ']' must stand here");
+			return fail_at(&t, t.p, "an index and ']' is expected here");
 		skip_blanks(&t);
 		if (t.end - t.p < 2 || memcmp(t.p, "==", 2) != 0)
-			return fail_at(&t, t.p, "'==' must stand here");
+			return fail_at(&t, t.p, "'==' is expected here");
 		t.p += 2;
 		skip_blanks(&t);
 		if (!read_number(&t, 16, &value))
-			return fail_at(&t, t.p, "32 bits in hexadecimal must stand here");
+			return fail_at(&t, t.p, "32 bits in hexadecimal is expected here");
 		take_name(d, text, at);
 		index = (uint32_t)append(d, index, value, &t, at);
 		return index ? (int)index : 1;
@@ -152,7 +152,7 @@ static int take_umr(struct bf_sdma_dump *d, struct line *l, char *text, size_t n
 		return 0;
 	t.p = at + len;
 	if (!read_number(&t, 10, read ? &d->rptr : &d->wptr))
-		return fail_at(&t, t.p, "a number must stand here");
+		return fail_at(&t, t.p, "a number is expected here");
 	take_name(d, text, at);
 	d->has_rptr |= read;
 	d->has_wptr |= !read;
@@ -174,7 +174,7 @@ static int take_plain(struct bf_sdma_dump *d, struct line *l)
 	if (colon) {
 		at = l->p;
 		if (!read_number(l, 16, &value) || l->p != colon || value % 4)
-			return fail_at(l, at, "an offset in bytes, a multiple of 4, must stand in front of ':'");
+			return fail_at(l, at, "an offset in bytes, a multiple of 4, is expected before ':'");
 		index = value / 4;
 		l->p = colon + 1;
 		skip_blanks(l);
@@ -183,7 +183,7 @@ static int take_plain(struct bf_sdma_dump *d, struct line *l)
 		at = l->p;
 		if (!read_number(l, 16, &value) ||
 		    (l->p < l->end && *l->p != ' ' && *l->p != '\t' && *l->p != ',' && *l->p != '#'))
-			return fail_at(l, at, "32 bits in hexadecimal must stand here");
+			return fail_at(l, at, "32 bits in hexadecimal is expected here");
 		rc = append(d, index++, value, l, at);
 	}
 	return rc;

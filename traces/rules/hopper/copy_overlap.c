@@ -88,7 +88,7 @@ const struct bf_rule bf_rule_hopper_copy_overlap = {
 		.family = "hopper",
 		.title = "a bulk copy writes shared memory that another one under way uses",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Bulk copies run beside each other and end in any order. A barrier counts a copy's bytes, " "wherever they landed.",
+		.hardware = "Bulk copies run in parallel and end in any order. A barrier counts a copy's bytes, " "wherever they landed.",
 		.wrong = "Two stages of a ring overlap, or a stage is filled again before its last copy has ended or "
 			 "its result has been read: every barrier completes, and the tile is a mixture.",
 		.fix = "Stages lie as far apart as a tile is long, alignment included; a stage is filled again only "

@@ -40,9 +40,9 @@ const struct bf_rule bf_rule_hopper_shared_end = {
 	.about = {
 		.id = "HOPPER-SHARED-END",
 		.family = "hopper",
-		.title = "an access behind the end of a block's shared memory",
+		.title = "an access beyond the end of a block's shared memory",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A block has as much dynamic shared memory as its launch asked for; an access behind it faults.",
+		.hardware = "A block has as much dynamic shared memory as its launch asked for; an access beyond it faults.",
 		.wrong = "The launch asks for fewer bytes than the kernel lays out: a stage, a store buffer or the barriers were not "
 			 "counted, or an offset is too large.",
 		.fix = "Compute the size that is asked for and the offsets in the kernel from the same numbers.",

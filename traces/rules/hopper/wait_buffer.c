@@ -21,7 +21,7 @@ const struct bf_rule bf_rule_hopper_wait_buffer = {
 		.severity = BF_SEVERITY_NOTE,
 		.hardware = "An SM parks 32 waiting warps. The wait of any other returns false at once, and its loop polls, which takes issue slots and slows the unit for all.",
 		.wrong = "A try_wait found no free entry.",
-		.fix = "Let fewer warps wait at a time: one for each group, the others at a block or named barrier behind it.",
+		.fix = "Let fewer warps wait at a time: one for each group, the others at a block or named barrier after it.",
 		.sources = "docs/hardware/hopper.md#try-wait-buffer-1",
 		.example = "run mbarrier-pipeline --profile h200,pool_entries=2",
 		.twin = "run mbarrier-pipeline",

@@ -15,7 +15,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_since(f, x->sent_ps, x->sent_record);
 	bf_finding_say(f,
 		       "in the %s of round %" PRIu32 " %s sent the count for expert %" PRIu32 " by QP 0x%" PRIx32
-		       " and the messages by QP 0x%" PRIx32 ": nothing orders one queue pair behind another",
+		       " and the messages by QP 0x%" PRIx32 ": nothing orders one queue pair after another",
 		       bf_ll_kernel(x->phase), x->round, bf_rule_actor(r->rules, e->actor), x->expert, x->count_qpn,
 		       x->qpn);
 }

@@ -72,7 +72,7 @@ const struct bf_rule bf_rule_mlx5_cq_view = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "CREATE_CQ tells the device log_cq_size; completion i goes into slot i mod size, and the owner bit "
 			    "changes each time round.",
-		.wrong = "The poller's mask comes from another number: it looks behind the end of the ring, where the device "
+		.wrong = "The poller's mask comes from another number: it looks beyond the end of the ring, where the device "
 			 "never writes.",
 		.fix = "Take the number of entries for the context and for the poller's mask from one place.",
 		.sources = "mlx5 PRM, Completion Queue Context; docs/hardware/mlx5.md#commands-3",

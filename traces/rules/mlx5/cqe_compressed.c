@@ -36,7 +36,7 @@ const struct bf_rule bf_rule_mlx5_cqe_compressed = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A CQ with cqe_comp_en combines completions that come close together into one block. The "
 			    "block begins with a title: op_own has 3 in bits 2 and 3, and byte_cnt is the number of "
-			    "completions. The slots behind it hold short entries of 8 bytes, eight in a slot.",
+			    "completions. The slots after it hold short entries of 8 bytes, eight in a slot.",
 		.wrong = "The poller takes the title for one completion and reads the short entries as completions. It "
 			 "acts on completions that do not exist, or waits forever.",
 		.fix = "Create the CQ without cqe_comp_en (QP_CQE_COMPRESSION, "

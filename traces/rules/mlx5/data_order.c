@@ -77,7 +77,7 @@ const struct bf_rule bf_rule_mlx5_data_order = {
 		       "by (or ordered after) each thread that wrote.",
 		.sources = "PTX ISA, Memory Consistency Model; deepseek-ai/DeepEP#74, #137",
 		.test = "tests/traces/test_rules_mlx5.c",
-		.why = "What keeps a payload behind is what keeps its entry behind: a variant without the fence is found by its entries first.",
+		.why = "What delays a payload also delays its entry: a variant without the fence is found by its entries first.",
 	},
 	.rank = BF_RANK_DATA,
 	.records = BF_SEES(dma_read, wqe_start),

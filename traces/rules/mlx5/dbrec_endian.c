@@ -25,7 +25,7 @@ const struct bf_rule bf_rule_mlx5_dbrec_endian = {
 	.about = {
 		.id = "MLX5-DBREC-ENDIAN",
 		.family = "mlx5",
-		.title = "the doorbell record's index stands in the CPU's byte order",
+		.title = "the doorbell record's index is in the CPU's byte order",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A doorbell record is two big-endian words. The NIC takes the index from the last two bytes of its "
 			    "word.",

@@ -59,7 +59,7 @@ const struct bf_rule bf_rule_mlx5_entry_shape = {
 			    "of 16-byte segments in the control segment (DS). A WRITE without a data segment is legal "
 			    "and sends nothing.",
 		.wrong = "With too few segments the message goes out short, or empty, and completes. With too many, "
-			 "the NIC reads what lies behind as a segment.",
+			 "the NIC reads what lies behind it as a segment.",
 		.fix = "Take DS from the code that wrote the segments, not from a separate constant.",
 		.sources = "mlx5 PRM, Control Segment; linux-rdma/rdma-core providers/mlx5/qp.c",
 		.example = "run ibgda-put --messages 2 --bug entry-short",

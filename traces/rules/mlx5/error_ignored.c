@@ -21,7 +21,7 @@ static void on_laid(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_say(
 	    f,
 	    "%s read the completion of %s, which is an error, syndrome %02x (%s), and then stored %s into the ring "
-	    "as if it were a good one: what comes behind an error is flushed",
+	    "as if it were a good one: what follows an error is flushed",
 	    bf_rule_actor(r->rules, e->actor), bf_mlx5_rule_entry(ring->queue, t->error_index).text, q->error_syndrome,
 	    bf_mlx5_rule_syndrome(q->error_syndrome), bf_mlx5_rule_entry(ring->queue, q->laid.index).text);
 }

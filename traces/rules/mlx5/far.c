@@ -180,7 +180,7 @@ void bf_mlx5_rule_drops_for(struct bf_rule_run *r, struct bf_rule_queue *queue, 
 		return;
 	f->found.at_ps = a->drop_ps;
 	bf_finding_index(f, q->done.upto);
-	bf_finding_say(f, "%s and what follows are sent in vain: %s", bf_mlx5_rule_entry(queue, q->done.upto).text,
+	bf_finding_say(f, "%s and what follows are sent for nothing: %s", bf_mlx5_rule_entry(queue, q->done.upto).text,
 		       sentence);
 	bf_mlx5_rule_say_far(r->rules, f, queue);
 }

@@ -90,7 +90,7 @@ static void judge_got(struct bf_rule_run *r, const struct bf_seen *e)
 	if (!done)
 		tell_early(r, e, read - 1, "");
 	else if (run->fetched[e->pe % PES] <= done && read > s->covered)
-		tell_early(r, e, read - 1, ", and no DUMP behind it has made sure that its data have reached memory");
+		tell_early(r, e, read - 1, ", and no DUMP after it has made sure that its data have reached memory");
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -119,8 +119,7 @@ const struct bf_rule bf_rule_mlx5_get_early = {
 		.title = "a result is read before it is guaranteed to have arrived",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "An atomic's old value and a READ's data are there when the completion is. In GPU memory "
-			    "even that is not enough for READs: the completion travels beside the data, and only a read "
-			    "by the NIC behind them (a DUMP that waits for earlier READs) pushes them in.",
+			    "even that is not enough for READs: the completion may overtake the data, and only a later read by the NIC (a DUMP that waits for earlier READs) pushes them in.",
 		.wrong = "The thread did not wait for the completion, or left the consistency step out or did not wait "
 			 "for it: it reads what was there before.",
 		.fix = "Wait for the entry's own completion; after gets into GPU memory post a DUMP with fence mode 2 "

@@ -110,7 +110,7 @@ const struct bf_rule bf_rule_mlx5_no_interrupt = {
 		.title = "an event was written, and nobody came for it",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "An event queue raises its MSI-X vector when an entry is written and the queue is armed, or when it is "
-			    "armed behind the last entry. Arming is for one interrupt.",
+			    "armed after the last entry. Arming is for one interrupt.",
 		.wrong = "The vector is masked, routed to nobody, or its write was lost; or the handler left without arming the "
 			 "queue again. Linux prints \"EQ recovered\" when it looks by itself later (mlx5_eq_poll_irq_disabled).",
 		.fix = "Take all entries, then store the consumer index with the arm bit, once for each interrupt; look at the MSI-X "

@@ -34,7 +34,7 @@ const struct bf_rule bf_rule_mlx5_publish_count = {
 		.wrong = "ready_head ends at an index where no reservation begins: with too few the last entries are "
 			 "never announced and the next thread never has its turn, with too many slots are announced "
 			 "that somebody else is still filling.",
-		.fix = "Publish exactly base to base + count of one reservation; keep the count beside the base "
+		.fix = "Publish exactly base to base + count of one reservation; keep the count with the base "
 		       "rather than computing it anew.",
 		.sources = "NVIDIA/nvshmem ibgda_device.cuh ibgda_submit_requests; deepseek-ai/DeepEP#181",
 		.example = "run ibgda-put --messages 2 --bug publish-more",

@@ -162,7 +162,7 @@ const struct bf_rule bf_rule_mlx5_ring_overlap = {
 		       "numbers.",
 		.sources = "mlx5 PRM, Queue Pair Context and Completion Queue Context",
 		.test = "tests/traces/test_rules_errors.c",
-		.why = "The driver carves rings one behind the other.",
+		.why = "The driver carves the rings out of one allocation, one after the other.",
 	},
 	.rank = BF_RANK_SET_UP,
 	.records = BF_SEES(qp_config, cq_config, wqe_fetch, cqe, region),

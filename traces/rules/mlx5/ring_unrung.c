@@ -43,7 +43,7 @@ const struct bf_rule bf_rule_mlx5_ring_unrung = {
 		.hardware = "The NIC executes what a doorbell has announced. A slot is free again when its entry is "
 			    "complete.",
 		.wrong = "A run of operations leaves the ringing to a later one, as aggregated requests do, and is longer than "
-			 "the queue: the reservation behind the last slot waits for the first entry, which nobody rings for.",
+			 "the queue: the reservation after the last slot waits for the first entry, for which the doorbell is never rung.",
 		.fix = "Ring at least once for each length of the queue; DeepEP does after 768 of 1024.",
 		.sources = "deepseek-ai/DeepEP kGinQPDepth, kGinQPFlushDepth; NVIDIA/nccl ncclGinOptFlagsAggregateRequests; "
 			   "NVIDIA-DOCA/gpunetio SKIP_DB_RINGING",

@@ -51,7 +51,7 @@ const struct bf_rule bf_rule_mlx5_rnr_endless = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A SEND or WRITE with immediate takes a receive entry. Without one the responder answers RNR "
 			    "NAK, and the requester waits and sends again; with rnr_retry 7 it never gives up, so that no "
-			    "completion comes, neither a good one nor an error. What is sent behind it is dropped as out "
+			    "completion comes, neither a good one nor an error. What is sent after it is dropped as out "
 			    "of sequence.",
 		.wrong = "No receive is posted, or the device was not told of it: receives have no doorbell, the index in "
 			 "the receive word of the doorbell record (bytes 0 to 3, big-endian) is all that it looks at.",

@@ -153,7 +153,7 @@ const struct bf_rule bf_rule_mlx5_signal_passes = {
 		.hardware = "A NIC executes an atomic when the WRITEs before it have been accepted. Those that went out with "
 			    "relaxed ordering may be on another path through the root complex, and land later.",
 		.wrong = "The window of the data is registered with relaxed ordering (or the queue pair places data out of "
-			 "order), and the signal is an atomic behind them: it passes them.",
+			 "order), and the signal is an atomic after them: it passes them.",
 		.fix = "Register without relaxed ordering what is signalled by atomics, or let the signal be a write that "
 		       "is not relaxed: posted writes do not pass each other then.",
 		.sources = "NVIDIA/nccl#2210; deepseek-ai/DeepEP#661; openucx/ucx#11721; PCI Express Base Specification, "

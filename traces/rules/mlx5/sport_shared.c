@@ -63,7 +63,7 @@ const struct bf_rule bf_rule_mlx5_sport_shared = {
 		.hardware = "Switches choose among equal paths by a hash of addresses and ports. RoCE's destination port is always "
 			    "4791, so that between two NICs the source port alone tells flows apart.",
 		.wrong = "It works, on one of the paths: the ports of connections that were made together are the same, for instance "
-			 "from rand() behind an srand(time) for each of them.",
+			 "from rand() after an srand(time) for each of them.",
 		.fix = "Leave the port to the device (0), or compute it from the queue pair numbers of both ends.",
 		.sources = "NVIDIA-DOCA/gpunetio src/doca_verbs_qp.cpp; InfiniBand Architecture, annex A17",
 		.example = "run gin-put --contexts 4 --warps 4 --bug gin-one-sport",

@@ -52,7 +52,7 @@ const struct bf_rule bf_rule_mlx5_unsignalled = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A good entry has a completion only if its control segment asks for one (CQ_UPDATE). A later "
 			    "one that does covers those before it.",
-		.wrong = "The last entries have no such flag, and nothing comes behind them: they are done, and nobody "
+		.wrong = "The last entries have no such flag, and nothing follows them: they are done, and nobody "
 			 "can know.",
 		.fix = "Set CQ_UPDATE in the last entry of whatever is waited for, or post a NOP with it.",
 		.sources = "mlx5 PRM, Control Segment; man ibv_post_send (IBV_SEND_SIGNALED); NVIDIA/nvshmem#85",

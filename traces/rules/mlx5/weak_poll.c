@@ -85,13 +85,12 @@ static void took(struct bf_rule_run *r, const struct thread *t, const struct bf_
 			return;
 	f = bf_rule_find(r, e, e->queue);
 	if (f)
-		bf_finding_say(
-		    f,
-		    "%s takes entries of QP 0x%" PRIx64 " below %" PRIu64
-		    " for complete, and has looked at CQ 0x%" PRIx32
-		    " by weak loads alone: a copy in its cache may answer them forever, and nothing keeps later "
-		    "loads behind them",
-		    bf_rule_actor(r->rules, e->actor), e->queue->number, e->ibgda_poll.done, cqn);
+		bf_finding_say(f,
+			       "%s takes entries of QP 0x%" PRIx64 " below %" PRIu64
+			       " for complete, and has looked at CQ 0x%" PRIx32
+			       " by weak loads alone: a copy in its cache may answer them forever, and nothing keeps "
+			       "later loads after them",
+			       bf_rule_actor(r->rules, e->actor), e->queue->number, e->ibgda_poll.done, cqn);
 }
 
 static void on(struct bf_rule_run *r, const struct bf_seen *e)
@@ -150,7 +149,7 @@ static void end(struct bf_rule_run *r, bool complete)
 			    f,
 			    "%s waits for a completion of CQ 0x%" PRIx32 " at 0x%" PRIx64
 			    " and looks there by weak loads alone: a copy in its cache may answer them forever, "
-			    "and nothing keeps later loads behind them",
+			    "and nothing keeps later loads after them",
 			    bf_rule_actor(r->rules, t->actor), a->cqn, t->va);
 		}
 	}
@@ -163,7 +162,7 @@ const struct bf_rule bf_rule_mlx5_weak_poll = {
 		.title = "completions are polled with weak loads",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A GPU's first-level cache is not coherent: a weak load may be served from it however often it is "
-			    "repeated, and the compiler may take it out of the loop. Loads behind a weak one may be older "
+			    "repeated, and the compiler may take it out of the loop. Loads after a weak one may be older "
 			    "than it.",
 		.wrong = "The thread may poll an old copy forever, or take the completion and then read data from before "
 			 "it. That it did not happen in this run is luck.",

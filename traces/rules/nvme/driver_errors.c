@@ -169,7 +169,7 @@ const struct bf_rule bf_rule_nvme_fused_half = {
 	.about = {
 		.id = "NVME-FUSED-HALF",
 		.family = "nvme",
-		.title = "half of a fused pair stands alone",
+		.title = "half of a fused pair comes alone",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "Two fused commands lie in neighbouring slots of one queue, FUSE 1 then 2, and one "
 			    "doorbell announces both.",
@@ -184,7 +184,7 @@ const struct bf_rule bf_rule_nvme_fused_half = {
 	.rank = BF_RANK_ENTRY + 6,
 	.records = BF_SEES(nvme_driver_error),
 	.is = BF_NVME_WRONG_FUSED,
-	.says = "command $#value on SQ $qid says that it is half of a fused pair, and the slot beside it does not hold "
+	.says = "command $#value on SQ $qid says that it is half of a fused pair, and the next slot does not hold "
 		"the other half",
 	.on = on,
 };

@@ -61,7 +61,7 @@ const struct bf_rule bf_rule_nvme_no_interrupt = {
 		.family = "nvme",
 		.title = "a completion was posted, and its interrupt did not come",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "An interrupt is a posted write behind the completion. It comes when the queue has IEN "
+		.hardware = "An interrupt is a posted write after the completion. It comes when the queue has IEN "
 			    "set, its vector is neither masked (MSI-X table, INTMS) nor held back by coalescing, and "
 			    "the write is routed.",
 		.wrong = "The completion has been in memory all the time while the driver slept. Linux prints "

@@ -32,7 +32,7 @@ const struct bf_rule bf_rule_nvme_numd = {
 		.title = "Get Log Page asks for one dword more than the buffer holds",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "NUMD counts dwords from 0: the controller writes NUMD + 1.",
-		.wrong = "With the count of dwords there, the controller writes four bytes behind the buffer.",
+		.wrong = "With the count of dwords there, the controller writes four bytes beyond the buffer.",
 		.fix = "NUMD = bytes / 4 - 1.",
 		.sources = "NVM Express Base 2.0, 5.16.1; docs/hardware/nvme.md#other-controllers-5",
 		.example = "run nvme-admin --commands 13 --bug numd-off-by-one",

@@ -22,7 +22,7 @@ const struct bf_rule bf_rule_nvme_prp_align = {
 	.about = {
 		.id = "NVME-PRP-ALIGN",
 		.family = "nvme",
-		.title = "a PRP behind the first has an offset",
+		.title = "a PRP after the first has an offset",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "PRP1 may begin inside a page (on a dword); PRP2 as a page and all entries of a list "
 			    "begin one.",

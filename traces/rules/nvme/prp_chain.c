@@ -21,7 +21,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_index(f, e->nvme_fetch.slot);
 	bf_finding_say(f,
 		       "the PRP list at 0x%" PRIx64 " of the entry in slot %" PRIu64 " of SQ %" PRIu64
-		       " (PRP1 0x%" PRIx64 ") goes on behind its page, and the last slot of the page, 0x%" PRIx64
+		       " (PRP1 0x%" PRIx64 ") goes on beyond its page, and the last slot of the page, 0x%" PRIx64
 		       ", holds 0x%" PRIx64 " instead of a pointer to the next page: the list is not chained",
 		       p.prp2, e->nvme_fetch.slot, e->queue->number, p.prp1, p.end, link->value);
 }

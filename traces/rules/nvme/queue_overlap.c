@@ -98,7 +98,7 @@ const struct bf_rule bf_rule_nvme_queue_overlap = {
 		.fix = "A submission queue takes 64 bytes an entry, a completion queue 16, each rounded up to a page.",
 		.sources = "NVM Express Base 2.0, 5.2.1 and 5.2.2",
 		.test = "tests/traces/test_rules_errors.c",
-		.why = "The driver carves rings one behind the other.",
+		.why = "The driver carves the rings out of one allocation, one after the other.",
 	},
 	.rank = BF_RANK_SET_UP + 6, /* wrong sizes make queues overlap, too */
 	.records = BF_SEES(nvme_queue, region),

@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_nvme_queue_size = {
 		.title = "driver and controller disagree about the size of a queue",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "QSIZE, like all sizes of queues, counts from 0: a queue of n entries has QSIZE n - 1.",
-		.wrong = "The controller goes one entry further than the driver, fetches what lies behind the ring, "
+		.wrong = "The controller goes one entry further than the driver, fetches what lies beyond the ring, "
 			 "or posts where nobody looks.",
 		.fix = "QSIZE = entries - 1, at most CAP.MQES.",
 		.sources = "NVM Express Base 2.0, 5.2.1 and 5.2.2",

@@ -11,7 +11,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	if (f)
 		bf_finding_say(f,
 			       "tail %" PRIu64 " of SQ %" PRIu64
-			       " stands in the shadow doorbell; the register was not written, "
+			       " is in the shadow doorbell; the register was not written, "
 			       "and the controller still has tail %" PRIu32,
 			       e->nvm_timeout.sq_rung, e->nvm_timeout.qid, q->ntails ? q->tails[0] : 0);
 }

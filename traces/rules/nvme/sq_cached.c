@@ -14,7 +14,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		bf_finding_say(
 		    f,
 		    "the controller fetched a submission queue entry from VRAM while the GPU's L2 held a newer "
-		    "store by %s: the queue is mapped cached and no fence of system scope stands before the doorbell",
+		    "store by %s: the queue is mapped cached and there is no fence of system scope before the doorbell",
 		    bf_rule_actor(r->rules, (uint32_t)e->gpu_late_store.by));
 }
 

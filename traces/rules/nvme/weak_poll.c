@@ -25,7 +25,7 @@ static void end(struct bf_rule_run *r, bool complete)
 		bf_finding_say(f,
 			       "%s waits for completions of CQ %" PRIu64
 			       " and looks there by weak loads alone: a copy in its cache may answer them forever, and "
-			       "nothing keeps later loads behind them",
+			       "nothing keeps later loads after them",
 			       bf_rule_actor(r->rules, p->actor), p->unseen_at->queue->number);
 	}
 }
@@ -37,7 +37,7 @@ const struct bf_rule bf_rule_nvme_weak_poll = {
 		.title = "a GPU polls completions with weak loads",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "A GPU's first-level cache is not coherent: a weak load may be served from it however often it is "
-			    "repeated, and the compiler may take it out of the loop. Loads behind a weak one may be older "
+			    "repeated, and the compiler may take it out of the loop. Loads after a weak one may be older "
 			    "than it.",
 		.wrong = "The thread may poll an old copy forever, or take the completion and then read data from before "
 			 "it. That it did not happen in this run is luck.",

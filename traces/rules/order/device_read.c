@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_order_device_read = {
 			 "no harm in this run; in another run, or on another GPU, it could.",
 		.fix = "Put a fence that reaches the device (GPU scope for data in the GPU's memory, system scope for "
 		       "data in host memory) between the store and the doorbell. If another thread rings, add a "
-		       "release behind the store and an acquire before the doorbell, both of a scope that includes "
+		       "release after the store and an acquire before the doorbell, both of a scope that includes "
 		       "both threads.",
 		.sources = "PTX ISA, Memory Consistency Model, Causality order; docs/memory-model.md",
 		.example = "run ibgda-put --messages 1 --ordering sc --bug cta-fence",

@@ -37,7 +37,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		return;
 	f = bf_sdma_rule_find_after(r, e);
 	if (f)
-		bf_finding_say(f, "%s published what comes behind it and did not wait for its turn",
+		bf_finding_say(f, "%s published what comes after it and did not wait for its turn",
 			       bf_rule_actor(r->rules, a->rang->actor));
 }
 

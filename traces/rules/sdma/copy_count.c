@@ -51,7 +51,7 @@ const struct bf_rule bf_rule_sdma_copy_count = {
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "The count of a linear copy is its bytes minus one from v4 on; v2 and v3 had the bytes "
 "themselves.",
-		.wrong = "The copy moves one byte too many, the first of whatever lies behind the destination.",
+		.wrong = "The copy moves one byte too many, the first byte after the destination.",
 		.fix = "Store bytes - 1 (SizeToCountOffset is -1 from gfx9 on).",
 		.sources = "docs/hardware/sdma.md#copy-4; ROCR-Runtime amd_blit_sdma.cpp BlitSdmaV2V3, BlitSdmaV4 (SizeToCountOffset)",
 		.example = "run sdma-copy --limit 10ms --bug copy-count",

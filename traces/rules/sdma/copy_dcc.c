@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_sdma_copy_dcc = {
 	.about = {
 		.id = "SDMA-COPY-DCC",
 		.family = "sdma",
-		.title = "a copy swallows the header behind it",
+		.title = "a copy swallows the header after it",
 		.severity = BF_SEVERITY_ERROR,
 		.hardware = "On gfx12 a linear copy whose header has bit 19 (cpv) has an eighth dword, for DCC, as the "
 "kernel's driver emits it. ROCr's has 7 dwords and leaves the bit clear.",

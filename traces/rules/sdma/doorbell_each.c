@@ -40,7 +40,7 @@ const struct bf_rule bf_rule_sdma_doorbell_each = {
 		.hardware = "A submission costs a doorbell through PCIe, a fetch, cache control and a signal, whatever "
 "it moves.",
 		.wrong = "Most submissions move less than 4 KiB: correct, but the cost of submitting is larger than that " "of copying.",
-		.fix = "Several copies in one submission, with one signal behind them.",
+		.fix = "Several copies in one submission, with one signal after them.",
 		.sources = "docs/hardware/sdma.md#submission-4; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand",
 		.example = "run sdma-copy --commands 64 --size 256",
 		.twin = "run sdma-copy --commands 64 --size 65536",

@@ -86,7 +86,7 @@ const struct bf_rule bf_rule_sdma_hdp_flush = {
 "gfx10.1 and to peers over xGMI.",
 		.wrong = "Between the store and the copy nobody flushed: the copy may read what was there before. This "
 "model has no such buffer, so the run looks right.",
-		.fix = "The HDP flush packet (8, 0, 0x80000000, 0, 0, 0) before the body, behind the polls of what it "
+		.fix = "The HDP flush packet (8, 0, 0x80000000, 0, 0, 0) before the body, after the polls of what it "
 "depends on.",
 		.sources = "docs/hardware/sdma.md#other-packets-12; ROCR-Runtime amd_blit_sdma.cpp (hdp_flush_cmd); ROCm/rocm-systems KFDMemoryTest.DeviceHdpFlush",
 		.example = "run sdma-fence --place gpu --limit 10ms --bug no-hdp-flush",

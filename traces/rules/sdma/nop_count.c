@@ -48,7 +48,7 @@ const struct bf_rule bf_rule_sdma_nop_count = {
 		.family = "sdma",
 		.title = "a NOP's count reaches past its submission",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Bits 29:16 of a NOP count the dwords behind it that are skipped; its own does not count.",
+		.hardware = "Bits 29:16 of a NOP count the dwords after it that are skipped; its own does not count.",
 		.wrong = "The NOP skips the first dword of what comes next: the engine takes the second one for a "
 "header, or stops because the packet crosses the ring's end.",
 		.fix = "A pad of n dwords is one NOP with count n - 1, or n zero dwords.",

@@ -44,7 +44,7 @@ const struct bf_rule bf_rule_sdma_poll_stuck = {
 		.family = "sdma",
 		.title = "a poll is never satisfied",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "A POLL_REGMEM with 0xfff retries polls forever, and the packets behind it wait. The "
+		.hardware = "A POLL_REGMEM with 0xfff retries polls forever, and the packets after it wait. The "
 "engine's other queues go on.",
 		.wrong = "Nobody stores the value that the poll waits for: the wrong word, the wrong value, or a "
 "producer that never came.",

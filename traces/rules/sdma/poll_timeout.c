@@ -14,7 +14,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_index(f, e->sdma_suspect.index);
 	bf_finding_say(f,
 		       "the poll of 0x%" PRIx64 " at byte %" PRIu64 " of %s gave up after %" PRIu64
-		       " retries, and the packets behind it ran",
+		       " retries, and the packets after it ran",
 		       e->sdma_suspect.address, e->sdma_suspect.index, bf_rule_queue_name(r->rules, e->queue),
 		       e->sdma_suspect.value);
 }

@@ -95,7 +95,7 @@ const struct bf_rule bf_rule_sdma_rptr_done = {
 "it is written back late.",
 		.wrong = "A thread saw the read pointer reach its packets and looked at the destination while the copy "
 "was under way.",
-		.fix = "Signal by FENCE or ATOMIC behind the body, and wait for that. The read pointer is for room in "
+		.fix = "Signal by FENCE or ATOMIC after the body, and wait for that. The read pointer is for room in "
 "the ring.",
 		.sources = "docs/hardware/sdma.md#ring-7; ROCR-Runtime amd_blit_sdma.cpp SubmitCommand; Linux kfd_mqd_manager_v9.c (RPTR_WRITEBACK)",
 		.example = "run sdma-copy --size 65536 --limit 10ms --bug rptr-done",

@@ -24,7 +24,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 		       bf_rule_actor(r->rules, t->actor), s->from, s->to - 1, bf_rule_queue_name(r->rules, e->queue),
 		       bf_span_of(e->time_ps - t->at_ps).text, c->name, c->index, t->signal_name, t->signal_index,
 		       c->index > t->signal_index
-			   ? "and stands in front of the body"
+			   ? "and comes before the body"
 			   : "and may overtake the copies before it; FENCE and ATOMIC wait for them");
 }
 
@@ -34,7 +34,7 @@ const struct bf_rule bf_rule_sdma_signal_early = {
 		.family = "sdma",
 		.title = "completion is signalled before the copies are done",
 		.severity = BF_SEVERITY_ERROR,
-		.hardware = "Copies overlap in time with the packets behind them; FENCE, ATOMIC and TRAP wait for "
+		.hardware = "Copies overlap in time with the packets after them; FENCE, ATOMIC and TRAP wait for "
 			    "all copies before them, WRITE does not.",
 		.wrong = "The signal stands in front of the body, or is a packet that may overtake it: a thread was "
 			 "told that a submission is done while a copy ran.",

@@ -13,7 +13,7 @@ static void on(struct bf_rule_run *r, const struct bf_seen *e)
 	bf_finding_since(f, put->at_ps, put->record);
 	bf_finding_say(f,
 		       "%s put data to PE %" PRIu32 " by QP 0x%" PRIx32 " and %s later a flag by QP 0x%" PRIx64
-		       ", with no fence between: nothing orders one queue pair behind another",
+		       ", with no fence between: nothing orders one queue pair after another",
 		       bf_rule_actor(r->rules, e->actor), put->pe, put->qpn, bf_span_of(e->time_ps - put->at_ps).text,
 		       e->shmem_call.qpn);
 }
