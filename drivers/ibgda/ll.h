@@ -122,7 +122,7 @@ struct bf_ll_tensors {
 	uint64_t src_info; /* L * rows * 4: the token's index at its source */
 	uint64_t layout_range; /* L * R * 8: count << 32 | first row, of each source */
 	uint64_t packed_count; /* L * 4 */
-	uint64_t expert_out;   /* L * rows * hidden * 2; with zero_copy nobody touches it */
+	uint64_t expert_out;   /* L * rows * hidden * 2; with zero_copy, or acting lanes, untouched */
 	uint64_t combined;     /* tokens * hidden * 2 */
 	uint64_t times;        /* 4 * 8: clock at the start and end of dispatch, of combine, ns */
 	uint64_t work;         /* counters and meeting points of the kernels, see ll_area_internal.h */

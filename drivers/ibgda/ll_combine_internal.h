@@ -52,16 +52,16 @@ BF_DEVICE uint8_t *bf_ll_expert_out(const struct bf_ll_lane *l, uint64_t index)
 	return l->s->zero_copy ? bf_ll_answer_row(l, index) : l->out + l->job->at.expert_out + index * l->s->hidden * 2;
 }
 
-/* The row below by one lane for all. */
-BF_DEVICE void bf_ll_expert_acted(struct bf_thread *t, const struct bf_ll_lane *l, uint32_t id, uint32_t row)
+/*
+ * What an expert makes of one row, by one lane for all. The processor computes it where it is first read: into the
+ * buffer that it is sent from, not into a tensor that is then copied, which nobody else looks at.
+ */
+BF_DEVICE void bf_ll_expert_values(const struct bf_ll_lane *l, uint32_t id, uint32_t row, uint8_t *to)
 {
 	const struct bf_ll_tensors *at = &l->job->at;
-	const uint64_t index = (uint64_t)id * at->rows + row, bytes = l->s->hidden * 2ull;
-	const uint8_t *x = l->out + at->packed_x + index * bf_ll_hidden_bytes(l->s);
+	const uint8_t *x = l->out + at->packed_x + ((uint64_t)id * at->rows + row) * bf_ll_hidden_bytes(l->s);
 	const uint8_t *scales = l->out + at->packed_scales + (uint64_t)id * at->rows * bf_ll_scales_per_token(l->s) * 4;
-	uint8_t *to = bf_ll_expert_out(l, index);
 	const float factor = bf_ll_expert_factor(l->mype * l->local + id);
-	const uint32_t rounds = l->s->hidden / 8 / BF_LANES, loads = l->s->dtype == BF_LL_FP8 ? 2 : 1;
 
 	if (l->s->dtype == BF_LL_FP8)
 		for (uint32_t c = 0; c < bf_ll_scales_per_token(l->s); c++)
@@ -69,7 +69,17 @@ BF_DEVICE void bf_ll_expert_acted(struct bf_thread *t, const struct bf_ll_lane *
 					    to + c * 256ull);
 	else
 		l->math->expert_bf16(x, l->s->hidden, factor, to);
-	bf_act_stored(t, to, bytes, l->s->hidden / 8);
+}
+
+/* The row below by one lane for all. */
+BF_DEVICE void bf_ll_expert_acted(struct bf_thread *t, const struct bf_ll_lane *l, uint32_t id, uint32_t row,
+				  uint8_t *to)
+{
+	const uint32_t rounds = l->s->hidden / 8 / BF_LANES, loads = l->s->dtype == BF_LL_FP8 ? 2 : 1;
+
+	if (l->s->zero_copy)
+		bf_ll_expert_values(l, id, row, to);
+	bf_act_stored(t, to, l->s->hidden * 2ull, l->s->hidden / 8);
 	bf_act_pay(t, loads * rounds, rounds, loads * rounds, rounds);
 }
 
@@ -83,7 +93,7 @@ BF_DEVICE void bf_ll_expert_row(struct bf_thread *t, const struct bf_ll_lane *l,
 	uint8_t *to = bf_ll_expert_out(l, index);
 
 	if (bf_acts(t)) {
-		bf_ll_expert_acted(t, l, id, row);
+		bf_ll_expert_acted(t, l, id, row, to);
 		return;
 	}
 	for (uint32_t i = l->lane; i < l->s->hidden / 8; i += BF_LANES) {
@@ -125,6 +135,20 @@ BF_DEVICE uint8_t *bf_ll_answer(const struct bf_ll_lane *l, uint32_t expert, uin
 	       ((uint64_t)expert * l->s->tokens + token) * bf_ll_combine_slot(l->s);
 }
 
+/* A warp copies an expert's answer to where it is sent from, or read. */
+BF_DEVICE void bf_ll_copy_answer(struct bf_thread *t, const struct bf_ll_lane *l, uint32_t id, uint32_t row,
+				 uint8_t *to)
+{
+	const uint32_t bytes = l->s->hidden * 2;
+
+	if (bf_acts(t) && !l->s->zero_copy) {
+		bf_ll_expert_values(l, id, row, to);
+		bf_ibgda_copied_acted(t, to, bytes);
+		return;
+	}
+	bf_ibgda_copy_warp(t, to, bf_ll_expert_out(l, (uint64_t)id * l->job->at.rows + row), bytes);
+}
+
 /* A warp sends one row of an expert back to where its token came from; `nth` counts the rows of that source. */
 BF_DEVICE void bf_ll_send_back(struct bf_thread *t, const struct bf_ll_lane *l, uint32_t id, uint32_t dst, uint32_t row,
 			       uint32_t nth)
@@ -139,7 +163,7 @@ BF_DEVICE void bf_ll_send_back(struct bf_thread *t, const struct bf_ll_lane *l, 
 	if (token >= l->s->tokens)
 		return;
 	if (!qp || !l->s->zero_copy)
-		bf_ibgda_copy_warp(t, qp ? buffer : bf_ll_answer(l, expert, token), bf_ll_expert_out(l, index), bytes);
+		bf_ll_copy_answer(t, l, id, row, qp ? buffer : bf_ll_answer(l, expert, token));
 	bf_warp_sync(t, BF_FULL_WARP);
 	if (l->lane == 0)
 		BF_DRIVER_RECORD(t, ll_send, .round = l->round, .phase = 1, .expert = expert, .dst = dst, .slot = nth,

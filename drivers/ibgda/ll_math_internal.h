@@ -11,7 +11,7 @@
 struct bf_ll_math {
 	/* 128 BF16 elements as FP8 with one scale; `inverse` gets the bits of the float that undoes it. */
 	void (*cast)(const uint8_t *x, int power, uint8_t *fp8, uint32_t *inverse);
-	/* What an expert makes of 128 elements with one scale, or of `n` in BF16; BF16. */
+	/* What an expert makes of 128 elements with one scale, or of `n` (a multiple of 16) in BF16; BF16. */
 	void (*expert_fp8)(const uint8_t *x, float scale, float factor, uint8_t *out);
 	void (*expert_bf16)(const uint8_t *x, uint32_t n, float factor, uint8_t *out);
 	/* The sum of `n` answers with their weights: `count` (a multiple of 64) elements that begin at byte `from` of

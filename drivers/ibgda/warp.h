@@ -48,12 +48,11 @@ BF_DEVICE uint32_t bf_ibgda_copy_waits(uint32_t rounds)
 	return (rounds + BF_IBGDA_COPY_UNROLL - 1) / BF_IBGDA_COPY_UNROLL;
 }
 
-/* The copy below by one lane for all. */
-BF_DEVICE void bf_ibgda_copy_acted(struct bf_thread *t, uint8_t *dst, const uint8_t *src, uint64_t bytes)
+/* What the copy below costs, by one lane for all: the bytes are there. */
+BF_DEVICE void bf_ibgda_copied_acted(struct bf_thread *t, uint8_t *dst, uint64_t bytes)
 {
 	const uint32_t mine = bf_ibgda_rounds(bytes / 16, 0), others = bf_ibgda_rounds(bytes / 16, 1);
 
-	memcpy(dst, src, bytes);
 	bf_act_stored(t, dst, bytes, bytes / 16);
 	bf_act_pay(t, bf_ibgda_copy_waits(mine), 2 * mine - bf_ibgda_copy_waits(mine), bf_ibgda_copy_waits(others),
 		   2 * others - bf_ibgda_copy_waits(others));
@@ -65,7 +64,8 @@ BF_DEVICE void bf_ibgda_copy_warp(struct bf_thread *t, uint8_t *dst, const uint8
 	const uint64_t n = bytes / 16;
 
 	if (bf_acts(t)) {
-		bf_ibgda_copy_acted(t, dst, src, bytes / 16 * 16);
+		memcpy(dst, src, bytes / 16 * 16);
+		bf_ibgda_copied_acted(t, dst, bytes / 16 * 16);
 		return;
 	}
 	for (uint64_t i = bf_lane(t); i < n; i += BF_LANES * BF_IBGDA_COPY_UNROLL) {

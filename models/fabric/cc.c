@@ -251,7 +251,7 @@ static bool may_tell(struct bf_cc *cc, uint32_t ipv4, uint32_t qp, uint64_t now)
 
 static void send_cnp(struct bf_port *p, const struct bf_packet *marked, uint32_t qp)
 {
-	struct bf_packet *pkt = bf_packet_alloc(p->fabric);
+	struct bf_packet *pkt = bf_packet_alloc_for(p->fabric, CNP_PAYLOAD);
 	struct bf_roce_path_opts opts = {
 		.src_ipv4 = p->info.ipv4,
 		.dst_ipv4 = marked->from->info.ipv4,

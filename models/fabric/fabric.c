@@ -6,10 +6,113 @@
 #include "models/fabric/cc_internal.h"
 #include "sim/bytes.h"
 #include "sim/grow.h"
+#include "sim/sanitizers.h"
 #include "sim/stats.h"
 
 /* So many ports, with a device and its agents each, are more than a second-level cache holds. */
 #define CROWD 48u
+
+/* In front of a slab's packets. */
+struct bf_packet_slab {
+	struct bf_packet_slab *next;
+	uint8_t unused[64 - sizeof(void *)];
+};
+
+#define SMALL_PAYLOAD 64u
+#define SMALL_SLAB (16u << 10)
+#define SLAB (128u << 10)
+BF_STATIC_ASSERT(SMALL_SLAB <= BF_POOL_MAX && SLAB <= BF_POOL_PAGES_MAX, "a slab is from the pool");
+
+static void init_packets(struct bf_packets *home, struct bf_fabric *f, uint32_t frame, uint32_t slab)
+{
+	home->fabric = f;
+	home->bytes = (uint32_t)sizeof(struct bf_packet) + frame;
+	/* One a slab where AddressSanitizer looks for bytes behind its end. */
+	home->slab_bytes = BF_ASAN ? (uint32_t)sizeof(struct bf_packet_slab) + home->bytes : slab;
+	home->pages = !BF_ASAN && slab > BF_POOL_MAX;
+	home->next = home->slab_bytes;
+}
+
+static void free_packets(struct bf_packets *home)
+{
+	struct bf_sim *sim = home->fabric->sim;
+
+	for (struct bf_packet_slab *s = home->slabs, *next; s; s = next) {
+		next = s->next;
+		if (home->pages)
+			bf_pool_pages_give(sim, s, home->slab_bytes, false);
+		else
+			bf_pool_give(sim, s, home->slab_bytes);
+	}
+}
+
+/* One that was never used. */
+static struct bf_packet *new_packet(struct bf_packets *home)
+{
+	struct bf_sim *sim = home->fabric->sim;
+	struct bf_packet *pkt;
+
+	if (home->slab_bytes - home->next < home->bytes) {
+		struct bf_packet_slab *s = home->pages ? bf_pool_pages_take(sim, home->slab_bytes, false)
+						       : bf_pool_take(sim, home->slab_bytes);
+
+		if (!s)
+			return NULL;
+		s->next = home->slabs;
+		home->slabs = s;
+		home->next = sizeof(*s);
+	}
+	pkt = (struct bf_packet *)(void *)((uint8_t *)home->slabs + home->next);
+	home->next += home->bytes;
+	pkt->home = home;
+	return pkt;
+}
+
+static struct bf_packet *take_packet(struct bf_packets *home)
+{
+	struct bf_packet *pkt = home->unused;
+
+	if (BF_LIKELY(pkt != NULL)) {
+		home->unused = pkt->next;
+		__builtin_prefetch(home->unused, 1); /* it was sent long ago: for the next call */
+	} else {
+		pkt = new_packet(home);
+		if (!pkt)
+			return NULL;
+	}
+	pkt->id = 0;
+	pkt->len = 0;
+	pkt->flags = 0;
+	pkt->next = NULL;
+	return pkt;
+}
+
+struct bf_packet *bf_packet_alloc(struct bf_fabric *f)
+{
+	return take_packet(&f->any);
+}
+
+struct bf_packet *bf_packet_alloc_for(struct bf_fabric *f, uint32_t payload)
+{
+	return take_packet(payload <= SMALL_PAYLOAD ? &f->small : &f->any);
+}
+
+struct bf_packet *bf_packet_copy(const struct bf_packet *pkt)
+{
+	struct bf_packet *copy = take_packet(pkt->home);
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, pkt, sizeof(*pkt) + pkt->len);
+	copy->next = NULL;
+	return copy;
+}
+
+void bf_packet_free(struct bf_packet *pkt)
+{
+	pkt->next = pkt->home->unused;
+	pkt->home->unused = pkt;
+}
 
 int bf_fabric_create(struct bf_sim *sim, struct bf_fabric **out)
 {
@@ -20,6 +123,8 @@ int bf_fabric_create(struct bf_sim *sim, struct bf_fabric **out)
 		return bf_fail(&sim->error, -ENOMEM, "fabric: no memory");
 	f->sim = sim;
 	f->min_latency_ps = BF_NEVER;
+	init_packets(&f->any, f, BF_PACKET_MAX, SLAB);
+	init_packets(&f->small, f, BF_PACKET_HEADERS + SMALL_PAYLOAD, SMALL_SLAB);
 	*out = f;
 	return 0;
 }
@@ -51,12 +156,8 @@ void bf_fabric_destroy(struct bf_fabric *f)
 	free_port(f->beyond);
 	bf_stats_detach(f->sim, f);
 	bf_net_destroy(f->net);
-	while (f->slabs) {
-		struct bf_packet_slab *next = f->slabs->next;
-
-		bf_pool_give(f->sim, f->slabs, sizeof(*f->slabs));
-		f->slabs = next;
-	}
+	free_packets(&f->any);
+	free_packets(&f->small);
 	bf_groups_free(f);
 	free(f->by_ipv4);
 	free(f->ports);
@@ -294,55 +395,4 @@ int bf_fabric_resolve(struct bf_fabric *f, uint32_t ipv4, uint8_t mac[6])
 		return bf_fail(&f->sim->error, -ENOENT, "fabric: nobody has address 0x%08x", ipv4);
 	memcpy(mac, p->info.mac, 6);
 	return 0;
-}
-
-static bool grow_pool(struct bf_fabric *f)
-{
-	struct bf_packet_slab *s = bf_pool_take(f->sim, sizeof(*s));
-
-	if (!s)
-		return false;
-	s->next = f->slabs;
-	f->slabs = s;
-	for (uint32_t i = SLAB_PACKETS; i-- > 0;) {
-		s->packets[i].fabric = f;
-		s->packets[i].next = f->unused;
-		f->unused = &s->packets[i];
-	}
-	return true;
-}
-
-struct bf_packet *bf_packet_alloc(struct bf_fabric *f)
-{
-	struct bf_packet *pkt = f->unused;
-
-	if (BF_UNLIKELY(!pkt)) {
-		if (!grow_pool(f))
-			return NULL;
-		pkt = f->unused;
-	}
-	f->unused = pkt->next;
-	__builtin_prefetch(f->unused, 1); /* it was sent long ago: for the next call */
-	pkt->id = 0;
-	pkt->len = 0;
-	pkt->flags = 0;
-	pkt->next = NULL;
-	return pkt;
-}
-
-struct bf_packet *bf_packet_copy(const struct bf_packet *pkt)
-{
-	struct bf_packet *copy = bf_packet_alloc(pkt->fabric);
-
-	if (!copy)
-		return NULL;
-	memcpy(copy, pkt, offsetof(struct bf_packet, data) + pkt->len);
-	copy->next = NULL;
-	return copy;
-}
-
-void bf_packet_free(struct bf_packet *pkt)
-{
-	pkt->next = pkt->fabric->unused;
-	pkt->fabric->unused = pkt;
 }

@@ -24,23 +24,28 @@
 #include "sim/fault.h"
 #include "sim/sim.h"
 
-#define BF_PACKET_MAX 4352u /* MTU 4096 plus the largest RoCEv2 header stack, ICRC and room */
+#define BF_PACKET_HEADERS 256u /* the largest RoCEv2 header stack, pad, ICRC and room */
+#define BF_PACKET_MAX (4096u + BF_PACKET_HEADERS)
 
 struct bf_fabric;
+struct bf_packets;
 struct bf_port;
 
-/* A frame. `data` is 64-byte aligned. Owned by whoever holds it; bf_packet_free() returns it to its fabric's pool. */
+/*
+ * A frame. `data` is 64-byte aligned and as long as was asked for. Owned by whoever holds it; bf_packet_free() returns
+ * it to its fabric's pool.
+ */
 struct bf_packet {
 	uint64_t id; /* sender's address above, its count of frames (from 1) below 2^32; 0 before it is sent */
 	uint32_t len;
 	uint32_t flags; /* free for the owner */
 	struct bf_packet *next;
-	struct bf_fabric *fabric;
-	uint64_t at_ps; /* from here to `value`: the fabric's */
+	struct bf_packets *home; /* where it lies when nobody has it */
+	uint64_t at_ps;          /* from here to `value`: the fabric's */
 	struct bf_port *from, *to;
 	uint32_t hop;
 	uint8_t verdict, kind, priority, value; /* of a frame `value` says that it is a raw one */
-	uint8_t data[BF_PACKET_MAX] __attribute__((aligned(64)));
+	uint8_t data[] __attribute__((aligned(64)));
 };
 
 /* Was it sent by bf_port_send_raw()? Of a frame that has arrived. */
@@ -112,8 +117,12 @@ void bf_port_info(const struct bf_port *p, struct bf_port_info *out);
 /* MAC of the port that has `ipv4` (what ARP would answer). -ENOENT when nobody has it. */
 int bf_fabric_resolve(struct bf_fabric *f, uint32_t ipv4, uint8_t mac[6]);
 
-/* A fresh packet (id, len and flags 0, bytes as they are), or NULL on lack of memory. The pool grows and is reused. */
+/*
+ * A fresh packet (id, len and flags 0, bytes as they are), or NULL on lack of memory: for any frame, or for one with
+ * at most `payload` bytes behind the headers of RoCEv2. The pool grows and is reused.
+ */
 struct bf_packet *bf_packet_alloc(struct bf_fabric *f);
+struct bf_packet *bf_packet_alloc_for(struct bf_fabric *f, uint32_t payload);
 void bf_packet_free(struct bf_packet *pkt);
 
 /*

@@ -7,8 +7,6 @@
 #include "sim/fault.h"
 #include "sim/pool.h"
 
-#define SLAB_PACKETS 7u /* what fits into BF_POOL_MAX */
-
 /* What a frame's way touches is one cache line. */
 BF_STATIC_ASSERT(offsetof(struct bf_packet, data) == 64, "packet head");
 
@@ -92,11 +90,18 @@ struct bf_port {
 	char name[];
 };
 
-struct bf_packet_slab {
-	struct bf_packet_slab *next;
-	struct bf_packet packets[SLAB_PACKETS];
+/*
+ * Packets of one size. Small ones lie close to each other, among the objects of the pool, and large ones on pages of
+ * their own: of a burst there may be thousands that wait for a link, and a huge page is cleared as a whole.
+ */
+struct bf_packets {
+	struct bf_fabric *fabric;
+	struct bf_packet *unused;
+	struct bf_packet_slab *slabs; /* the first has room for more from `next` on */
+	uint32_t bytes, slab_bytes;   /* of one with its data, of a slab */
+	uint32_t next;
+	bool pages;
 };
-BF_STATIC_ASSERT(sizeof(struct bf_packet_slab) <= BF_POOL_MAX, "a slab of packets is from the pool");
 
 struct bf_fabric {
 	struct bf_sim *sim;
@@ -106,8 +111,7 @@ struct bf_fabric {
 	struct bf_port **by_ipv4; /* open addressing, 2^by_ipv4_log2 places */
 	uint32_t by_ipv4_log2;
 	uint64_t min_latency_ps;
-	struct bf_packet_slab *slabs;
-	struct bf_packet *unused;
+	struct bf_packets any, small;
 	uint32_t my_rank;
 	struct bf_lost remote_lost;
 	bf_fabric_out_fn *out; /* NULL: one process */

@@ -74,7 +74,7 @@ void bf_gateway_send(struct bf_lane *l, struct bf_packet *pkt)
 
 	(void)l;
 	bf_put_le64(h.at_ps.b, at_ps);
-	send(pkt->fabric, pkt->to->rank, at_ps, &h, pkt);
+	send(pkt->home->fabric, pkt->to->rank, at_ps, &h, pkt);
 	bf_packet_free(pkt);
 }
 
@@ -91,7 +91,7 @@ void bf_gateway_arrive(const struct bf_hop *hop, bool back, struct bf_packet *pk
 
 	put_hop(&h, hop);
 	bf_put_le64(h.at_ps.b, at_ps);
-	send(pkt->fabric, rank, at_ps - 1, &h, pkt);
+	send(pkt->home->fabric, rank, at_ps - 1, &h, pkt);
 	bf_packet_free(pkt);
 }
 

@@ -282,7 +282,7 @@ void bf_net_arrive(struct bf_hop *h, bool back, struct bf_packet *pkt, uint64_t 
 /* One notice for changes; ids are in order of links, so that the order of equal times is everybody's. */
 static int notice(struct bf_hop *h, enum bf_net_kind kind, bool up, uint64_t at_ps)
 {
-	struct bf_packet *pkt = bf_packet_alloc(h->net->fabric);
+	struct bf_packet *pkt = bf_packet_alloc_for(h->net->fabric, 0);
 
 	if (!pkt)
 		return bf_fail(&h->net->fabric->sim->error, -ENOMEM, "fabric: no memory to tell of a link");

@@ -216,7 +216,7 @@ void bf_hop_cut_or_restore(struct bf_hop *h, bool up)
 void bf_hop_tell(struct bf_hop *in, uint32_t priority, bool on)
 {
 	const struct bf_hop *out = in->reverse;
-	struct bf_packet *pkt = bf_packet_alloc(in->net->fabric);
+	struct bf_packet *pkt = bf_packet_alloc_for(in->net->fabric, 0);
 	uint64_t from = out->wire ? out->done.when : sim_of(in)->now_ps;
 
 	if (!pkt)

@@ -108,7 +108,7 @@ struct bf_hop_pair {
 /* The hop that a packet names. */
 static inline struct bf_hop *bf_net_hop(const struct bf_packet *pkt)
 {
-	return pkt->fabric->net->by_slot[pkt->hop];
+	return pkt->home->fabric->net->by_slot[pkt->hop];
 }
 
 static inline bool bf_net_is_leaf(const struct bf_switch *sw)

@@ -15,7 +15,7 @@ static uint32_t address_of(const struct bf_port *peer, const struct bf_packet *p
 {
 	if (!peer)
 		return 0;
-	if (BF_LIKELY(peer != pkt->fabric->beyond && !(ip_field == BF_IP_DST && bf_is_for_many(pkt))))
+	if (BF_LIKELY(peer != pkt->home->fabric->beyond && !(ip_field == BF_IP_DST && bf_is_for_many(pkt))))
 		return peer->info.ipv4;
 	return pkt->len >= BF_IP_FIELDS_END && !bf_packet_is_raw(pkt) ? bf_get_be32(pkt->data + ip_field) : 0;
 }
@@ -27,7 +27,7 @@ static uint32_t address_of(const struct bf_port *peer, const struct bf_packet *p
 static void record(uint32_t actor, const struct bf_port *peer, const struct bf_packet *pkt, uint8_t dir,
 		   enum bf_fabric_verdict verdict)
 {
-	struct bf_sim *sim = pkt->fabric->sim;
+	struct bf_sim *sim = pkt->home->fabric->sim;
 
 	if (bf_probe(sim, BF_CLASS_NET)) {
 		struct bf_rec_packet r = {
@@ -38,7 +38,7 @@ static void record(uint32_t actor, const struct bf_port *peer, const struct bf_p
 			.verdict = (uint8_t)verdict,
 		};
 
-		bool bytes = dir == BF_DIR_TX || (peer && peer == pkt->fabric->beyond);
+		bool bytes = dir == BF_DIR_TX || (peer && peer == pkt->home->fabric->beyond);
 
 		BF_EMIT_MADE(sim, actor, packet, r, pkt->data, bytes ? pkt->len : 0);
 	}
@@ -500,7 +500,7 @@ static void on_at_switch(struct bf_event *ev)
 {
 	struct bf_lane *l = BF_CONTAINER_OF(ev, struct bf_lane, due);
 
-	bf_lane_run(l, l->first->fabric->net ? queue_late : forward);
+	bf_lane_run(l, l->first->home->fabric->net ? queue_late : forward);
 }
 
 static void on_leaves(struct bf_event *ev)

@@ -111,7 +111,7 @@ static bool send_control(struct bf_mlx5_qp *qp, uint8_t opcode)
 {
 	struct bf_mlx5 *dev = qp->dev;
 	struct bf_roce *r = &dev->rdma.tx;
-	struct bf_packet *pkt = bf_packet_alloc(dev->fabric);
+	struct bf_packet *pkt = bf_packet_alloc_for(dev->fabric, 0);
 
 	if (!pkt)
 		return false;

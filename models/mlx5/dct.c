@@ -90,7 +90,7 @@ static void reply(struct bf_mlx5_dct *dct, const struct bf_packet *to, uint8_t o
 {
 	struct bf_mlx5 *dev = dct->dev;
 	const struct bf_roce *r = &dev->rdma.rx;
-	struct bf_packet *pkt = bf_packet_alloc(dev->fabric);
+	struct bf_packet *pkt = bf_packet_alloc_for(dev->fabric, 0);
 	struct bf_roce out = {
 		.opcode = opcode,
 		.dc = true,

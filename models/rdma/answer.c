@@ -18,7 +18,7 @@ static void send_aeth(struct bf_rdma_qp *qp, uint8_t opcode, uint8_t syndrome, u
 {
 	struct bf_rdma *dev = qp->dev;
 	struct bf_roce *r = &dev->tx;
-	struct bf_packet *pkt = bf_packet_alloc(dev->fabric);
+	struct bf_packet *pkt = bf_packet_alloc_for(dev->fabric, 0);
 	const struct bf_roce_path *path;
 
 	if (!pkt)
@@ -387,14 +387,13 @@ static bool send_response(struct bf_rdma_qp *qp, struct bf_rdma_answer *a)
 {
 	struct bf_rdma *dev = qp->dev;
 	struct bf_roce *r = &dev->tx;
-	struct bf_packet *pkt = bf_packet_alloc(dev->fabric);
+	uint32_t offset = a->sent << qp->mtu_shift, left = a->len - offset, mtu = 1u << qp->mtu_shift;
+	uint32_t len = left < mtu ? left : mtu, at;
+	struct bf_packet *pkt = bf_packet_alloc_for(dev->fabric, len);
 	const struct bf_roce_path *path;
-	uint32_t offset = a->sent << qp->mtu_shift, len = a->len - offset, mtu = 1u << qp->mtu_shift, at;
 
 	if (!pkt)
 		return false;
-	if (len > mtu)
-		len = mtu;
 	r->opcode = response_opcode(a->sent, a->npsn, a->from);
 	r->solicited = r->ack_req = false;
 	r->pad = (uint8_t)(-len & 3);

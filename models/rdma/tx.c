@@ -253,9 +253,9 @@ static bool send_data(struct bf_rdma_qp *qp, struct bf_rdma_send *s)
 {
 	struct bf_rdma *dev = qp->dev;
 	struct bf_roce *r = &dev->tx;
-	struct bf_packet *pkt = bf_packet_alloc(dev->fabric);
 	uint32_t k = qp->tx_packet, offset = k << qp->mtu_shift;
-	uint32_t len = s->length - offset, mtu = 1u << qp->mtu_shift, at;
+	uint32_t left = s->length - offset, mtu = 1u << qp->mtu_shift, len = left < mtu ? left : mtu, at;
+	struct bf_packet *pkt = bf_packet_alloc_for(dev->fabric, len);
 	const struct bf_roce_path *path = pkt ? address(qp, s, k, r) : NULL;
 	bool last = k == s->npsn - 1;
 
@@ -264,8 +264,6 @@ static bool send_data(struct bf_rdma_qp *qp, struct bf_rdma_send *s)
 			bf_packet_free(pkt);
 		return false;
 	}
-	if (len > mtu)
-		len = mtu;
 	r->solicited = last && (s->flags & BF_RDMA_SEND_SOLICITED);
 	/* log_ack_req_freq 0: every packet asks (docs/hardware/roce.md#acknowledgements-3). */
 	r->ack_req = !bf_rdma_is_unreliable(qp);
@@ -329,7 +327,7 @@ static bool send_request(struct bf_rdma_qp *qp, const struct bf_rdma_send *s)
 {
 	struct bf_rdma *dev = qp->dev;
 	struct bf_roce *r = &dev->tx;
-	struct bf_packet *pkt = bf_packet_alloc(dev->fabric);
+	struct bf_packet *pkt = bf_packet_alloc_for(dev->fabric, 0);
 	const struct bf_roce_path *path;
 	uint32_t offset = qp->tx_packet << qp->mtu_shift;
 

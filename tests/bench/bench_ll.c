@@ -112,21 +112,21 @@ static uint64_t mean(const struct bench *b, const struct bf_ll_shape *s, uint32_
 	return sum / ((uint64_t)b->pes * s->rounds);
 }
 
-static uint64_t resident_mib(void)
+static uint64_t micros(struct timeval t)
 {
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return (uint64_t)u.ru_maxrss >> 10;
+	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_usec;
 }
 
 /* False when it misses its limit. */
-static bool report(const struct bench *b, const struct bf_ll_shape *s, const struct bf_world_result *r, uint64_t spent)
+static bool report(const struct bench *b, const struct bf_ll_shape *s, const struct bf_world_result *r, uint64_t spent,
+		   const struct rusage *before)
 {
 	static const char *const names[] = { "dispatch", "combine" };
 	const struct published *p = published;
 	uint64_t simulated = 0;
+	struct rusage now;
 
+	getrusage(RUSAGE_SELF, &now);
 	while (p->pes < b->pes)
 		p++;
 	printf("EP%" PRIu32 ": %" PRIu32 " tokens, %" PRIu32 " blocks of %" PRIu32 " groups of %" PRIu32 " warps%s\n",
@@ -140,11 +140,14 @@ static bool report(const struct bench *b, const struct bf_ll_shape *s, const str
 		       names[k], (double)ns / 1e3, p->rdma_us[k], (double)ns / 1e3 / (double)p->rdma_us[k],
 		       p->nvlink_us[k]);
 	}
-	printf("%.0f times the simulated kernels; %.0f messages/s, %.2f M events/s; %" PRIu64 " MiB\n",
+	printf("%.0f times the simulated kernels; %.0f messages/s, %.2f M events/s; %ld MiB\n",
 	       (double)spent / (double)(simulated * s->rounds),
 	       2.0 * b->pes * s->tokens * s->topk * s->rounds * 1e9 / (double)spent,
-	       (double)r->events * 1e3 / (double)spent, resident_mib());
-	printf("processor time %.0f ms a round\n", (double)spent / 1e6 / s->rounds);
+	       (double)r->events * 1e3 / (double)spent, now.ru_maxrss >> 10);
+	printf("processor time %.0f ms a round, of which the kernel %.0f ms for %ld faults of pages\n",
+	       (double)spent / 1e6 / s->rounds,
+	       (double)(micros(now.ru_stime) - micros(before->ru_stime)) / 1e3 / s->rounds,
+	       (now.ru_minflt - before->ru_minflt) / (long)s->rounds);
 	return b->pes != 8 || s->tokens != 128 ||
 	       bench_at_most("a round of DeepEP's EP8 exchange, processor time", (double)spent / 1e6 / s->rounds, 400,
 			     "ms");
@@ -193,6 +196,7 @@ int main(int argc, char **argv)
 	struct bf_ll_checked checked;
 	static struct bench b;
 	struct bf_world_result r;
+	struct rusage before;
 	bool met = true;
 	uint64_t start;
 	int rc;
@@ -204,11 +208,12 @@ int main(int argc, char **argv)
 		rc = bf_fail(&b.err, -EINVAL, "--pes: 8, 16, 32, 64, 128 or 256");
 	if (!rc)
 		rc = open_all(&b, &s);
+	getrusage(RUSAGE_SELF, &before);
 	start = processor_ns();
 	if (!rc)
 		rc = b.be->run(b.world, &r);
 	if (!rc)
-		met = report(&b, &s, &r, processor_ns() - start);
+		met = report(&b, &s, &r, processor_ns() - start, &before);
 	if (!rc && bf_ll_verify(BF_LL_COMBINE, &s, b.pes, b.tensors, &bad, &checked) != 0)
 		rc = bf_fail(&b.err, -1, "wrong: %s", bad.text);
 	if (rc)

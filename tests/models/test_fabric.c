@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "models/fabric/fabric.h"
+#include "models/fabric/fabric_internal.h"
 #include "models/fabric/roce.h"
 
 #define PORTS 4u
@@ -391,6 +391,34 @@ START_TEST(the_pool_is_reused)
 }
 END_TEST
 
+/* Each has room for what was asked for, and goes back to its own kind. */
+START_TEST(packets_for_little_payload_are_small)
+{
+	struct bf_packet *small[3], *large = bf_packet_alloc_for(fabric, 4096), *copy;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		small[i] = bf_packet_alloc_for(fabric, 64);
+		small[i]->len = BF_PACKET_HEADERS + 64;
+		memset(small[i]->data, (int)i + 1, small[i]->len);
+	}
+	memset(large->data, 9, BF_PACKET_MAX);
+	copy = bf_packet_copy(small[1]);
+	for (uint32_t i = 0; i < 3; i++)
+		for (uint32_t at = 0; at < small[i]->len; at++)
+			ck_assert_uint_eq(small[i]->data[at], i + 1);
+	ck_assert_uint_eq(copy->len, small[1]->len);
+	ck_assert_mem_eq(copy->data, small[1]->data, copy->len);
+	bf_packet_free(large);
+	bf_packet_free(small[2]);
+	ck_assert_ptr_eq(bf_packet_alloc_for(fabric, 0), small[2]);
+	ck_assert_ptr_eq(bf_packet_alloc_for(fabric, 65), large);
+	for (uint32_t i = 0; i < 3; i++)
+		bf_packet_free(small[i]);
+	bf_packet_free(large);
+	bf_packet_free(copy);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("fabric");
@@ -415,6 +443,7 @@ int main(void)
 	tcase_add_test(t, an_injected_outage_ends);
 	tcase_add_test(t, slicing_a_run_changes_nothing);
 	tcase_add_test(t, the_pool_is_reused);
+	tcase_add_test(t, packets_for_little_payload_are_small);
 	tcase_set_timeout(t, 60);
 	suite_add_tcase(s, t);
 	srunner_run_all(runner, CK_NORMAL);
