@@ -164,11 +164,13 @@ static int start_lane(struct sim_world *w, const struct bf_grid *g, struct block
 	else
 		snprintf(name, sizeof(name), "pe%u.b%u.w%u.l%u", g->pe % BF_PES_MAX, t->block % 65536u,
 			 t->warp % 65536u, t->lane % BF_LANES);
-	snprintf(stream, sizeof(stream), "stall/%s", name);
-	bf_rng_init(&t->stalls, w->m.sim->seed, stream);
 	t->stall_ns = w->m.ordering == BF_ORDER_GPU           ? STALL_GPU_NS
 		      : w->m.ordering == BF_ORDER_ADVERSARIAL ? STALL_ADVERSARIAL_NS
 							      : 0;
+	if (t->stall_ns) {
+		snprintf(stream, sizeof(stream), "stall/%s", name);
+		bf_rng_init(&t->stalls, w->m.sim->seed, stream);
+	}
 	l->kernel = g->kernel;
 	l->arg = g->arg;
 	rc = bf_view_create(w->m.sim, &view, &l->view);
