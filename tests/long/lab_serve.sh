@@ -60,7 +60,7 @@ server_killed() {
 	start_server
 	"$lab/run" --time $limit --vfio-user "$socket" --logs "$work/killed" --add "$steps" -- \
 		sh /bin/nvme_steps.sh wait-for-death >"$work/killed.out" 2>"$work/killed.err" &
-	local guest=$! begin
+	local guest=$! code=0
 	for _ in $(seq 600); do
 		! grep -sqx written "$work/killed.out" || break
 		kill -0 $guest 2>/dev/null || break
@@ -69,11 +69,11 @@ server_killed() {
 	kill -KILL "$server"
 	wait "$server" 2>/dev/null
 	server=
-	begin=$SECONDS
-	wait $guest
+	wait $guest || code=$?
 	results_of killed
 	check killed guest-notices noticed
-	check killed guest-notices-in-time test $((SECONDS - begin)) -lt 40
+	# Its driver gives up after seconds of its own clock; whatever the machine does beside, no time limit ends the guest.
+	check killed guest-notices-in-time test $code -ne 124
 	start_server
 	guest restarted --vfio-user "$socket" --add "$steps" -- sh /bin/nvme_steps.sh survived
 	check restarted server-ends-clean stop_server
