@@ -260,7 +260,7 @@ uint8_t bf_mlx5_cmd_drain_dct(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_dct(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_query_dct(struct bf_mlx5_mail *m);
 
-/* sq_copy.c: qp->sends, sq_bytes and fetch */
+/* sq_copy.c: qp->rdma.sends and sq_bytes */
 bool bf_mlx5_sq_copy_take(struct bf_mlx5_qp *qp); /* false on lack of memory; true when it has one */
 void bf_mlx5_sq_copy_give(struct bf_mlx5_qp *qp);
 void bf_mlx5_sq_copy_free(struct bf_mlx5_qp *qp);

@@ -169,7 +169,6 @@ struct bf_mlx5_qp {
 	struct bf_mlx5 *dev;
 	/* Requester. */
 	uint8_t *sq_bytes;
-	struct bf_mlx5_fetch *fetch;           /* [BF_MLX5_FETCHES] */
 	struct bf_mlx5_dci *dci;               /* NULL: none */
 	struct bf_mlx5_dc_context *context_of; /* NULL: a queue pair with a number of its own */
 	uint16_t producer, fetch_issued, fetched;
@@ -217,10 +216,27 @@ struct bf_mlx5_qp {
 	};
 	struct bf_mlx5_packed *context; /* NULL: that of the DCI, or the target's */
 };
+/* The pool gives whole lines: a mesh of hundreds of PEs has hundreds of thousands. */
+BF_STATIC_ASSERT(sizeof(struct bf_mlx5_qp) <= 640, "a queue pair is ten lines");
 
 static inline struct bf_mlx5_qp *bf_mlx5_qp_of(const struct bf_rdma_qp *qp)
 {
 	return BF_CONTAINER_OF(qp, struct bf_mlx5_qp, rdma);
+}
+
+/* sq_copy.c. In one piece, so that a queue pair whose few WQEs lie at the start of its ring has all in a page or two.
+ */
+struct bf_mlx5_sq_copy {
+	struct bf_mlx5_sq_copy *next; /* nobody uses it */
+	uint8_t *bytes;
+	struct bf_mlx5_fetch fetch[BF_MLX5_FETCHES];
+	struct bf_mlx5_send sends[];
+};
+
+/* Of a queue pair that has one; not of a stream, whose DCI fetches. */
+static inline struct bf_mlx5_sq_copy *bf_mlx5_sq_copy_of(const struct bf_mlx5_qp *qp)
+{
+	return BF_CONTAINER_OF(qp->rdma.sends, struct bf_mlx5_sq_copy, sends);
 }
 
 static inline struct bf_mlx5_send *bf_mlx5_send_of(const struct bf_rdma_send *s)

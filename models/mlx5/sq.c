@@ -480,7 +480,7 @@ static void fetch_done(struct bf_dma_op *op)
 /* Starts the next fetch: what is posted, in one piece of the ring, and no slot whose last WQE is not complete. */
 static bool fetch_next(struct bf_mlx5_qp *qp)
 {
-	struct bf_mlx5_fetch *f = &qp->fetch[qp->fetch_next];
+	struct bf_mlx5_fetch *f = &bf_mlx5_sq_copy_of(qp)->fetch[qp->fetch_next];
 	uint32_t slot = qp->fetch_issued & qp->rdma.sq_mask, size = qp->rdma.sq_mask + 1u;
 	uint32_t n = (uint16_t)(qp->producer - qp->fetch_issued);
 	uint32_t room = size - (uint16_t)(qp->fetch_issued - qp->rdma.head);

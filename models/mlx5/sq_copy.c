@@ -9,14 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* In one piece, so that a queue pair whose few WQEs lie at the start of its ring has all in a page or two. */
-struct bf_mlx5_sq_copy {
-	struct bf_mlx5_sq_copy *next; /* nobody uses it */
-	uint8_t *bytes;
-	struct bf_mlx5_fetch fetch[BF_MLX5_FETCHES];
-	struct bf_mlx5_send sends[];
-};
-
 static uint32_t size_class(const struct bf_mlx5_qp *qp)
 {
 	return (uint32_t)__builtin_popcount(qp->rdma.sq_mask); /* sq_mask + 1 is a power of two */
@@ -25,14 +17,12 @@ static uint32_t size_class(const struct bf_mlx5_qp *qp)
 static void use(struct bf_mlx5_qp *qp, struct bf_mlx5_sq_copy *copy)
 {
 	qp->sq_bytes = copy->bytes;
-	qp->fetch = copy->fetch;
 	qp->rdma.sends = copy->sends;
 }
 
 static void forget(struct bf_mlx5_qp *qp)
 {
 	qp->sq_bytes = NULL;
-	qp->fetch = NULL;
 	qp->rdma.sends = NULL;
 }
 
@@ -78,7 +68,7 @@ bool bf_mlx5_sq_copy_take(struct bf_mlx5_qp *qp)
 void bf_mlx5_sq_copy_give(struct bf_mlx5_qp *qp)
 {
 	struct bf_mlx5_sq_copy **stock = &qp->dev->spare[size_class(qp)];
-	struct bf_mlx5_sq_copy *copy = BF_CONTAINER_OF(qp->rdma.sends, struct bf_mlx5_sq_copy, sends);
+	struct bf_mlx5_sq_copy *copy = bf_mlx5_sq_copy_of(qp);
 
 	copy->next = *stock;
 	*stock = copy;
@@ -88,7 +78,7 @@ void bf_mlx5_sq_copy_give(struct bf_mlx5_qp *qp)
 void bf_mlx5_sq_copy_free(struct bf_mlx5_qp *qp)
 {
 	if (qp->rdma.sends)
-		free_copy(BF_CONTAINER_OF(qp->rdma.sends, struct bf_mlx5_sq_copy, sends));
+		free_copy(bf_mlx5_sq_copy_of(qp));
 	forget(qp);
 }
 
