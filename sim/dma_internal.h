@@ -40,16 +40,20 @@ struct bf_dma_rings {
 	struct bf_dma_going *ops;
 	uint32_t head, mid, tail, cap;
 	uint64_t due[BF_DMA_DUES];
-	struct bf_dma_lane lanes[BF_DMA_LANES];
 	/* The read at `mid`, while it samples: how far it has come, and the far region that it waits for, if any. */
-	uint64_t sampled_va;
-	uint32_t sampled, asked;
-	bool vram;        /* from GPU memory */
-	uint64_t back_ps; /* when the last read that GPU memory gave is back: none after it is earlier */
 	struct bf_region *far;
+	uint32_t sampled;
+	bool vram; /* from GPU memory */
 	bool busy; /* inside on_due(), which schedules the event itself */
+	uint64_t sampled_va;
+	uint64_t back_ps; /* when the last read that GPU memory gave is back: none after it is earlier */
+	struct bf_dma_lane lanes[BF_DMA_LANES];
+	uint32_t asked; /* of `far` */
 	struct bf_rng rng;
 };
+/* What each request touches is two lines, what strict writes touch besides is one. */
+BF_STATIC_ASSERT(offsetof(struct bf_dma_rings, sampled_va) == 2 * BF_LINE, "rings of a DMA port");
+BF_STATIC_ASSERT(offsetof(struct bf_dma_rings, lanes[BF_DMA_LANE_STRICT]) % BF_LINE == 0, "strict writes");
 
 /* Something of kind `which` is due at `when` and nothing of that kind is before it. */
 static inline void bf_dma_set_due(struct bf_dma_port *p, int which, uint64_t when)

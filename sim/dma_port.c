@@ -116,6 +116,9 @@ static void ahead(const struct bf_event *ev, bool first)
 	if (first) {
 		__builtin_prefetch(r->port, 1);
 		__builtin_prefetch(r->ioas, 1);
+	} else {
+		__builtin_prefetch(r->port->link, 1);
+		__builtin_prefetch((const char *)r->port->link + BF_LINE, 1);
 	}
 }
 

@@ -188,7 +188,7 @@ static uint64_t run_length(const struct bf_ioas *as, uint32_t at, uint64_t iova,
 int64_t bf_ioas_lookup(struct bf_ioas *as, uint64_t iova, uint64_t len, uint32_t access, uint32_t actor, void **host,
 		       struct bf_region **region)
 {
-	uint32_t *hint = &as->hints[(iova / BF_PAGE) % BF_IOAS_HINTS];
+	uint16_t *hint = &as->hints[(iova / BF_PAGE) % BF_IOAS_HINTS];
 	uint32_t at = *hint;
 	const struct bf_iomap *m;
 
@@ -196,7 +196,7 @@ int64_t bf_ioas_lookup(struct bf_ioas *as, uint64_t iova, uint64_t len, uint32_t
 		at = first_reaching(as, iova);
 		if (at == as->count || iova < as->maps[at].iova)
 			return bf_ioas_fault(as, iova, len, access, actor, BF_IOMMU_UNMAPPED);
-		*hint = at;
+		*hint = (uint16_t)at;
 	}
 	m = &as->maps[at];
 	if (BF_UNLIKELY((m->perm & access) != access))

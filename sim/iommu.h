@@ -32,14 +32,14 @@ struct bf_iommu_fault {
 /* Read-only outside iommu.c. */
 struct bf_ioas {
 	struct bf_sim *sim;
-	char name[24];
-	uint64_t page;         /* granularity, power of two >= 4096 */
 	struct bf_iomap *maps; /* sorted by IOVA */
 	uint32_t count, cap;
-	uint64_t generation; /* counts unmaps: what was translated before one may no longer hold */
+	uint64_t generation;           /* counts unmaps: what was translated before one may no longer hold */
+	uint16_t hints[BF_IOAS_HINTS]; /* by page number: index of the map that was hit there last, or another one */
+	uint64_t page;                 /* granularity, power of two >= 4096 */
 	uint64_t faults;
 	struct bf_iommu_fault last_fault;
-	uint32_t hints[BF_IOAS_HINTS]; /* by page number: index of the map that was hit there last */
+	char name[24];
 };
 
 /*

@@ -45,8 +45,8 @@ struct bf_link {
 	uint64_t up_free_ps, down_free_ps; /* when each direction is next idle; up = device to memory */
 	uint64_t up_bytes, down_bytes;     /* statistics, TLP overhead included */
 	uint64_t posted_ps;                /* when the last posted write issued so far is in memory */
-	uint64_t vram_free_ps;             /* when what GPU memory was asked for so far has come */
 	uint64_t strict_ps;                /* of those without relaxed ordering */
+	uint64_t vram_free_ps;             /* when what GPU memory was asked for so far has come */
 	uint32_t actor;
 	struct bf_link_mmio *mmio; /* stores on their way to the device */
 };

@@ -59,8 +59,6 @@ struct bf_lost {
 
 struct bf_port {
 	struct bf_lane lanes[LANES];
-	struct bf_event restore;
-	struct bf_fault_timer outage; /* by the clock */
 	struct bf_fabric *fabric;
 	bool up;
 	bool remote; /* simulated by `rank`; only its lanes towards the switch are used here */
@@ -87,6 +85,8 @@ struct bf_port {
 	struct bf_port_info info; /* without `dropped`, which is the sum of `lost` */
 	struct bf_lost *lost;     /* `own_lost`, or the fabric's for all remote ports */
 	struct bf_lost own_lost;
+	struct bf_event restore;
+	struct bf_fault_timer outage; /* by the clock */
 	char name[];
 };
 

@@ -70,6 +70,9 @@ struct bf_mlx5_ethernet {
 };
 
 struct bf_mlx5 {
+	struct bf_dma_port dma; /* first, and so in as few lines as it can be */
+	struct bf_link link;
+	struct bf_rdma rdma; /* its transport */
 	struct bf_sim *sim;
 	struct bf_fabric *fabric;
 	struct bf_mlx5_port ports[BF_MLX5_PORTS];
@@ -79,10 +82,7 @@ struct bf_mlx5 {
 	void (*irq)(void *owner, uint32_t vector); /* NULL: nobody listens */
 	void *irq_owner;
 	uint32_t actor;
-	char refusal[192]; /* why the command at hand is refused; empty: its status says it all */
-	struct bf_dma_port dma;
-	struct bf_link link;
-	struct bf_rdma rdma;         /* its transport */
+	char refusal[192];           /* why the command at hand is refused; empty: its status says it all */
 	struct bf_mlx5_wqe decoded;  /* scratch */
 	struct bf_roce_path ud_path; /* of the datagram at hand */
 	struct bf_mlx5_group *groups;

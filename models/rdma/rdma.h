@@ -409,11 +409,11 @@ struct bf_rdma {
 	struct bf_rdma_profile profile;
 	uint32_t actor;                  /* of packets that are for no queue pair */
 	uint32_t key_changes;            /* the device counts keys that went: what was checked before counts no more */
+	uint64_t tx_busy_ps, rx_busy_ps; /* when the send and receive pipelines have caught up */
+	struct bf_rdma_xfer *xfers;      /* free ones */
 	struct bf_roce tx;               /* scratch: fields that the opcode at hand does not use may hold anything */
 	struct bf_roce rx;               /* the packet at hand */
-	uint64_t tx_busy_ps, rx_busy_ps; /* when the send and receive pipelines have caught up */
 	struct bf_rdma_counts count;
-	struct bf_rdma_xfer *xfers; /* free ones */
 	struct bf_rdma_xfer_block *xfer_blocks;
 	struct bf_rdma_atomic *atomics; /* free ones */
 	struct bf_rdma_atomic *holding; /* under way, with atomics_hold, and those that wait for them, in order */
