@@ -80,7 +80,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
 		if (p->p_type == PT_NOTE && !s->has_build_id)
-			take_build_id(s, (const uint8_t *)info->dlpi_addr + p->p_vaddr, p->p_memsz);
+			take_build_id(s, (const uint8_t *)(info->dlpi_addr + p->p_vaddr), p->p_memsz);
 	}
 	s->found = (struct image){ .base = info->dlpi_addr, .end = end };
 	s->path = info->dlpi_name;
