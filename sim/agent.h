@@ -129,7 +129,7 @@ uint32_t bf_agents_alive(const struct bf_sim *sim);
  */
 size_t bf_agents_describe(const struct bf_sim *sim, char *buf, size_t cap);
 
-/* An agent that sleeps on the memory line that holds `addr`, the one that has waited longest; NULL: nobody does. */
+/* The agent that has slept longest on the memory line that holds `addr`; NULL if none sleeps there. */
 const struct bf_agent *bf_agents_waiter(const struct bf_sim *sim, const void *addr);
 
 /* Internal to sim/: called by bf_mem_touched_slow(). */

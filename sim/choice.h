@@ -44,12 +44,12 @@ struct bf_chooser {
 	bool untimed;
 	/*
 	 * Of the choice that is asked: a name that it keeps in every run in which its thread has done the same before;
-	 * 0: none. `watched`: noticed() tells, later in the same run, when somebody could have told its other
-	 * alternative.
+	 * 0: none. `watched`: noticed() is called later in the same run if the other alternative would have been
+	 * observable.
 	 */
 	uint64_t key;
 	bool watched;
-	void (*noticed)(struct bf_chooser *c, uint64_t key); /* NULL: nobody wants to know */
+	void (*noticed)(struct bf_chooser *c, uint64_t key); /* NULL: not wanted */
 };
 
 /* One answer. */

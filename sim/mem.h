@@ -102,7 +102,7 @@ struct bf_cache {
 struct bf_region {
 	uint64_t va;
 	uint64_t size;
-	uint8_t *bytes; /* page-aligned; for MMIO an address range that nobody dereferences in virtual time */
+	uint8_t *bytes; /* page-aligned; for MMIO an address range that is not dereferenced in virtual time */
 	struct bf_space *space;
 	const struct bf_mmio_ops *mmio; /* MMIO only */
 	void *owner;                    /* MMIO: the device; behind a cache: the cache's */
@@ -188,7 +188,7 @@ void bf_space_map(struct bf_space *a, struct bf_space *b);
 /* The memory that lies at simulated address `va` in one of the spaces that are mapped here; NULL: none. */
 struct bf_region *bf_space_find_mapped(struct bf_space *sp, uint64_t va);
 
-/* The region behind whose end, in the page that nobody may touch, `p` lies; NULL. */
+/* The region whose guard page, the free page after its end, holds `p`; NULL. */
 const struct bf_region *bf_space_overrun(const struct bf_space *sp, const void *p);
 
 static inline uint64_t bf_va(const struct bf_region *r, const void *p)
@@ -203,7 +203,7 @@ static inline void *bf_host(const struct bf_region *r, uint64_t va)
 
 /*
  * Bytes of `va`..`va + len` just changed for everybody (DMA landed, a store drained): wakes agents that sleep on
- * those lines. One branch when nobody sleeps. Called by whoever changes region bytes behind the memory primitives.
+ * those lines. One branch when none sleeps. Call it after changing region bytes without the memory primitives.
  */
 void bf_mem_touched_slow(struct bf_region *r, const void *p, uint64_t len);
 static inline void bf_mem_touched(struct bf_region *r, const void *p, uint64_t len)
@@ -212,7 +212,7 @@ static inline void bf_mem_touched(struct bf_region *r, const void *p, uint64_t l
 		bf_mem_touched_slow(r, p, len);
 }
 
-/* Device `actor` reads bytes: for who wants to know which stores it could have missed, or who wrote them. */
+/* Device `actor` reads bytes: for checks of which stores it could have missed, and who wrote them. */
 void bf_mem_seen_slow(struct bf_region *r, const void *p, uint64_t len, uint32_t actor);
 static inline void bf_mem_seen(struct bf_region *r, const void *p, uint64_t len, uint32_t actor)
 {
@@ -221,9 +221,9 @@ static inline void bf_mem_seen(struct bf_region *r, const void *p, uint64_t len,
 }
 
 /*
- * From now on a device that reads bytes which neither a thread stored through its view nor a device wrote is told of
- * (record `unrecorded`): the program wrote them behind the simulation's back. What memory holds now is known. Not for
- * regions behind a cache, nor for registers. May be called again, for what host code has written meanwhile. Costs the
+ * From now on, record `unrecorded` reports each device read of bytes that neither a thread stored through its view nor
+ * a device wrote: the program wrote them outside the simulation. What memory holds now counts as known. Not for regions
+ * behind a cache, nor for registers. Call it again after host code has written more. Costs the
  * size of what is written. -ENOMEM with sim->error set.
  */
 int bf_space_know(struct bf_space *sp);

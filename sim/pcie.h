@@ -73,7 +73,7 @@ void bf_mmio_post(struct bf_region *region, uint64_t offset, const void *data, u
 /*
  * A processor's load of 1..8 bytes from an MMIO region; all ones when the region has no read op or does not reach that
  * far. In closed form: stores still on their way on this link arrive now, then the read op runs now, and `*done_ps` is
- * when the processor has the value: after the round trip behind those stores and behind the device's earlier posted
+ * when the processor has the value: after those stores, the round trip and the device's earlier posted
  * writes. The caller spends the time.
  */
 uint64_t bf_mmio_load(struct bf_region *region, uint64_t offset, uint32_t len, uint64_t *done_ps);

@@ -30,7 +30,7 @@
  *
  * traces/records/all.def lists all .def files: two types with one number, or a file that it lacks, do not build.
  *
- * Emitting: BF_EMIT(sim, port->actor, dma_read, .iova = iova, .len = len). When nobody wants the record, not even its
+ * Emitting: BF_EMIT(sim, port->actor, dma_read, .iova = iova, .len = len). If no sink wants the record, not even its
  * fields are computed.
  */
 #ifndef BELFRY_SIM_RECORD_H
@@ -117,7 +117,7 @@ struct bf_sink {
 	int (*write)(struct bf_sink *s, const void *records, size_t len);
 	/*
 	 * NULL, or the sink is choosy: BF_RECORD_TYPES functions, one for each type number, which records of the type
-	 * are handed to as they are made, in place of `write`: from where they lie, which is nobody's after the call.
+	 * get as they are made, in place of `write`. The bytes may be read during the call only.
 	 * NULL: they are dropped. Types are not declared, since each record comes with its own, and nothing is hashed.
 	 * The sink may change the functions at any time.
 	 */
@@ -149,7 +149,7 @@ struct bf_stream {
 	struct bf_actor *actors;
 	struct bf_actor_text *texts;
 	uint32_t nactors, actors_cap;
-	bool nameless;                         /* an actor could not be kept: its records name nobody */
+	bool nameless;                         /* an actor could not be kept: its records have no name */
 	uint8_t declared[BF_RECORD_TYPES / 8]; /* bit per type number */
 };
 
@@ -192,9 +192,9 @@ void bf_record(struct bf_stream *st, const struct bf_rec_schema *schema, uint32_
 	       const void *tail, uint32_t tail_len);
 
 /*
- * Emits a record of type `type` by `actor`, the fields that are not named 0, if somebody wants it. `sim` has the stream
- * (sim->rec). BF_EMIT_TAIL(): with `len` bytes at `bytes` for its tail. BF_EMIT_MADE(): a struct bf_rec_<type> that the
- * caller has filled in, and has probed for.
+ * Emits a record of type `type` by `actor`, with 0 in fields that are not named, if a sink wants it. `sim` has the
+ * stream (sim->rec). BF_EMIT_TAIL(): with `len` bytes at `bytes` for its tail. BF_EMIT_MADE(): a struct bf_rec_<type>
+ * that the caller has filled in, and has probed for.
  */
 #define BF_EMIT(sim, actor, type, ...) BF_EMIT_TAIL(sim, actor, type, NULL, 0, __VA_ARGS__)
 #define BF_EMIT_TAIL(sim, actor, type, bytes, len, ...)                                                                \

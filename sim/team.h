@@ -56,8 +56,8 @@ void bf_team_lead_end(struct bf_team *t, uint32_t index, uint64_t followers_ps);
  * does it for all: from bf_team_act() on, at once, wherever the others are. They come to bf_team_follow() and sleep
  * until bf_team_act_end(). The leader says where all meet, and how much time the others have spent since they met last
  * (the one that spent most). Whatever others can see happens in the order in which it would if each acted for itself,
- * given that its followers would only spend time, meet the leader, and access memory that nobody else touches
- * meanwhile. `fenced`: they meet behind a fence of their block, which the meeting executes. A meeting returns whether
+ * given that its followers would only spend time, meet the leader, and access memory that no one else touches
+ * meanwhile. `fenced`: they meet after a fence of their block, which the meeting executes. A meeting returns whether
  * the followers' stores before it are such that views count (those that take the slow path). At the end, before which
  * they met at least once, the followers go on from their last meeting, `spent_ps` later.
  */
@@ -69,7 +69,7 @@ void bf_team_act_end(struct bf_team *t, uint64_t spent_ps);
 /*
  * Self: members that stand side by side and do the same from here on, but are not first or last of their team. The
  * first of `mask` stands for all: from bf_team_stand() on its meetings (bf_team_sync() alone) are theirs. They sleep in
- * bf_team_stood() until bf_team_stand_end(), and go on right behind it. Who comes last to a meeting, and in which event
+ * bf_team_stood() until bf_team_stand_end(), and go on right after it. Who comes last to a meeting, and in which event
  * the others leave it, is as if each were there.
  */
 void bf_team_stand(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask);

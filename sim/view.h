@@ -1,12 +1,12 @@
 /*
  * Memory visibility: what a thread has stored and who can see it yet.
  *
- * Agents store through a view. With BF_ORDER_SC a store is visible at once: the fast path below is a plain store behind
- * one predicted branch. With the other orderings stores sit in buffers and reach memory by a fence, by an atomic or
+ * Agents store through a view. With BF_ORDER_SC a store is visible at once: the fast path below is one predicted
+ * branch and a plain store. With the other orderings stores sit in buffers and reach memory by a fence, by an atomic or
  * release with the right scope, or by a seeded drain:
  *   tso          one FIFO per agent (x86: Intel SDM vol. 3, "Memory Ordering"); stores drain in order, late.
  *   gpu          stores to different lines drain in any order (PTX ISA, "Memory Consistency Model"); scopes matter.
- *   adversarial  like gpu, but each store chooses by seed between at once and as late as nothing forces it.
+ *   adversarial  like gpu, but by seed each store becomes visible either at once or only when something forces it.
  * Buffers form the tree of scopes: thread -> block (CTA) -> GPU -> system. A fence of a scope pushes the thread's
  * earlier stores up to that level. Members of a level see what has reached it. VRAM's point of coherence is the GPU
  * level: what has reached it is in memory. DMA sees memory only. Same-address order is always kept and a thread always

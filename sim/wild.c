@@ -14,14 +14,14 @@ static void outside(struct bf_agent *a, const void *p, uint32_t len)
 
 	if (r)
 		bf_fail(&a->sim->error, -EFAULT,
-			"agent '%s': access to %u bytes, %llu behind the end of %s (%llu bytes)", a->name, len,
+			"agent '%s': access to %u bytes, %llu beyond the end of %s (%llu bytes)", a->name, len,
 			(unsigned long long)((const uint8_t *)p - (r->bytes + r->size)), r->name,
 			(unsigned long long)r->size);
 	else if ((uintptr_t)p < NULL_BYTES)
 		bf_fail(
 		    &a->sim->error, -EFAULT,
 		    "agent '%s': access to %u bytes at 0x%llx: it comes from a pointer that is 0 and was never set, or "
-		    "was read behind what a table has",
+		    "was read beyond a table's end",
 		    a->name, len, (unsigned long long)(uintptr_t)p);
 	else
 		bf_fail(&a->sim->error, -EFAULT, "agent '%s': access to %u bytes that lie in no region of space '%s'",

@@ -60,7 +60,7 @@ enum bf_life_role {
 enum bf_life_by {
 	BF_LIFE_BY_OWN, /* the device that has the queue; a thread beside it when `software` */
 	BF_LIFE_BY_FAR, /* the device at the other end */
-	BF_LIFE_BY_ANY, /* whoever: the queue's number tells. Named are the other end, a thread, a recorder */
+	BF_LIFE_BY_ANY, /* any actor: the queue's number identifies it. Named are the other end, a thread, a recorder */
 };
 
 /*
@@ -90,7 +90,7 @@ struct bf_life_row {
 	const char *va, *bytes;
 	const char *error; /* not good when this field is not 0 */
 	enum bf_life_role role;
-	const char *after; /* only what has been at this point, or behind it; NULL: whatever */
+	const char *after; /* only entries that have reached this point; NULL: all */
 	const char *step;  /* short name of what happens; NULL: that of the point */
 	const char *also;  /* a second sentence, on a line of its own; nothing is told when it comes out empty */
 	const char *again; /* point 0: a sentence for when another entry takes the place in the ring */
@@ -109,16 +109,16 @@ struct bf_life_row {
 	const char *covers;   /* entries before this one end as well that have this kept */
 	bool elsewhere;       /* the actor is another part of the device, and does not name the queue */
 	bool captured;        /* the record is of a capture; the actor is the queue's device */
-	bool begins;          /* nothing need be known of the entry before, if nobody told of point 0 */
+	bool begins;          /* the entry may be unknown until now, if no record told of point 0 */
 	bool rings;           /* the thread's last store to a device was for this */
 	bool reads;           /* the device has asked for the entry's bytes; `va` and `bytes` say so, too */
 	bool once;            /* ASIDE: only the first one is told */
 	/* Only for `belfry explain`; what is stuck, and how long stages take, does not depend on such rows. */
 	bool story;
 	bool first_known;  /* ASIDE: told although nothing is known of the entry yet */
-	const char *until; /* ASIDE: not behind this point; what is of the same time, and the queue's own, still is */
+	const char *until; /* ASIDE: not after this point, unless of the same time or of the queue itself */
 	const char *given; /* only when this is kept and not 0 */
-	const char *with;  /* the type of an AHEAD row that is told with this one: before it, behind it if captured */
+	const char *with;  /* the type of an AHEAD row that is told with this one: before it, or after it if captured */
 	enum bf_life_by by;
 	bool peer; /* `queue` has the number of the queue's other end */
 	/*
@@ -140,7 +140,7 @@ struct bf_life_row {
  */
 struct bf_life_end {
 	const char *name; /* of the point; one that is no point of the life: see bf_life.needs */
-	const char *says; /* what the thread that had the entry last does now is told behind it */
+	const char *says; /* what the last thread that had the entry does now follows this */
 };
 
 /* A kind of entry. An entry ends with its last point, or when its slot is used again. */
@@ -181,10 +181,9 @@ struct bf_life {
 	 */
 	const char *queue, *key;
 	const char *count;   /* of rows with `answers`: the field with the completion's number in its queue; NULL: they
-				are   counted */
-	const char *unheard; /* a sentence for an entry that the device never heard of; it may come out empty */
-	/* What rows keep of an entry whose completion a capture has. In a stream with a capture that is missing else.
-	 */
+				are counted */
+	const char *unheard; /* a sentence for an entry that the device was never told of; may come out empty */
+	/* What rows keep of an entry whose completion is in a capture; without it, a capture lacks the completion. */
 	const char *recorded;
 };
 

@@ -88,7 +88,7 @@ struct bf_world_opts {
 	bool cuda;            /* live, and real NICs: a real NVIDIA GPU runs the grids of the GPU */
 	/*
 	 * vfio: which controller, "0000:01:00.0", and by which interface, "0000:01:00.0,group" or ",cdev"; NULL: the
-	 * first at vfio-pci. Its medium is what it is; device_opts, ordering and records mean nothing there.
+	 * first at vfio-pci. Its medium stays as it is; device_opts, ordering and records are ignored.
 	 */
 	const char *device;
 	/* sim: one more device of each PE, of a model that comes with the program; bf_backend.model() gives it. */
@@ -106,7 +106,7 @@ struct bf_world_opts {
 	bool unrecorded;
 	/*
 	 * sim: GPU threads of a PE reach the memory of all PEs of the process by its addresses, as over NVLink, where
-	 * nvshmem_ptr() gives them (sim/mem.h, bf_space_map()). Without it such an access is one to nobody's memory.
+	 * nvshmem_ptr() gives them (sim/mem.h, bf_space_map()). Without it such an access faults.
 	 */
 	bool nvlink;
 };
@@ -186,7 +186,7 @@ struct bf_world_result {
 	char report[4096]; /* deadlock or limit: who waits for what, and where each unfinished QP stands */
 	/*
 	 * Of a simulation that is spread over threads or processes: in how many windows between two meetings something
-	 * happened, and the events of whoever had most of them, summed over windows. 0: one part alone.
+	 * happened, and the events of the busiest part of each, summed. 0: one part alone.
 	 */
 	uint64_t windows, busiest_events;
 };

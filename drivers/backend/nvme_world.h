@@ -9,7 +9,7 @@ BF_API_BEGIN
 struct bf_nvme_profile;
 struct bf_nvme_ns_opts;
 
-/* bf_world_opts.device_opts[BF_DEVICE_AT_NVME]. Models only; vfio: the medium is what it is. */
+/* bf_world_opts.device_opts[BF_DEVICE_AT_NVME]. Models only; vfio: the medium stays as it is. */
 struct bf_nvme_world_opts {
 	const struct bf_nvme_profile *profile; /* NULL: the default */
 	const struct bf_nvme_ns_opts *ns;      /* the only namespace; NULL: the model's default */

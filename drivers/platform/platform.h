@@ -12,11 +12,11 @@
  *   uint32_t bf_block(t), bf_blocks(t)   index in the grid; blocks of the grid
  *
  * Loads and stores. N is the width in bits; 128 is struct bf_vec128, 16-byte aligned. Weak accesses are for data that
- * nobody else touches meanwhile; relaxed ones are single, never stale, and order nothing; release orders the thread's
- * earlier accesses before itself and acquire its later ones behind, both as far as `scope` reaches (PTX ISA, "Memory
- * Consistency Model"). Accesses of scope BF_AT_SYS other than weak ones pass by those caches of a GPU that DMA does not
- * keep coherent (an AMD GPU's glc slc dlc); what they hold of the thread's stores is written back by a system fence or
- * release.
+ * no one else touches meanwhile; relaxed ones are single, never stale, and order nothing; release orders the thread's
+ * earlier accesses before itself, and acquire its later ones after itself, as far as `scope` reaches (PTX ISA, "Memory
+ * Consistency Model"). Accesses of scope BF_AT_SYS other than weak ones bypass those caches of a GPU that DMA does not
+ * keep coherent (an AMD GPU's glc slc dlc). A system fence or release writes back the thread's stores that such caches
+ * hold.
  *   uintN_t bf_ld_weakN(t, p)                      N = 32, 64, 128
  *   bf_vec128 bf_ld_beside128(t, p)                weak; issued while the load before it is still on its way
  *   uintN_t bf_ld_relaxedN(t, p, scope)            N = 32, 64
@@ -25,10 +25,10 @@
  *   void bf_st_relaxedN(t, p, v, scope)            N = 32, 64
  *   void bf_st_releaseN(t, p, v, scope)            N = 32, 64
  *
- * In the simulation C's own loads and stores (*p, memcpy()) go past all this. A plain load misses what the thread
- * itself has stored by these functions and what still waits in its buffer; a plain store is visible to all at once, so
- * that no fence that is missing behind it can be found. Read back what was stored with a bf_ld_...(), or compile the
- * code for libbelfry-plain (docs/embedding.md).
+ * In the simulation C's own loads and stores (*p, memcpy()) bypass all this. A plain load does not see what the thread
+ * itself stored with these functions while it waits in the thread's buffer. A plain store is visible to all at once, so
+ * a fence that is missing after it cannot be found. Read back what was stored with a bf_ld_...(), or compile the code
+ * for libbelfry-plain (docs/embedding.md).
  *
  *   void bf_prefetch(t, p)                         the line at `p` will be needed soon; a hint, which may do nothing
  *
@@ -58,19 +58,23 @@
  *                                          acts for all. BF_LED: it was acted for, `done` is what the leader said.
  *                                          BF_APART: each acts for itself
  *   int bf_lead_goes_on(t)                 the leader asks before each step whether it may still act for the others
- *   void bf_lead_end(t, mask, done)        right behind a meeting: the leader is done, and the others go on with it
+ *   void bf_lead_end(t, mask, done)        right after a meeting: the leader is done, and the others go on with it
  *
  * A whole warp may go further: lane 0 executes the code for all, with what other lanes do of their own (shares of a
- * copy, of a sum) in a form of its own. Between two of these, all lanes meet at least once. enum bf_led bf_act(t) all
- * lanes call: BF_LEADS lane 0, the others BF_LED when it is done; or BF_APART int bf_acts(t) this lane acts for all
- *   void bf_act_end(t)                     right behind a meeting
- * and while it acts, nothing elsewhere:
- *   void bf_act_pay(t, loads, stores, others_loads, others_stores)   weak accesses that were made in another form, its
- * own and of the one among the others that made most (bf_ld_beside is a store) void bf_act_stored(t, p, len, n) what
- * was stored so, by `n` stores that lanes make in turn void bf_act_stored_by(t, lane, p, len) the same by one store of
- * another lane void bf_act_as(t, lane, as)            makes of `as`, a copy of `t`, a lane of this warp, for its weak
- * stores and records uintN_t bf_ld_warpN(t, p)              N = 32, 64: bf_ld_weakN() that all lanes make alike; for
- * whoever acts or not
+ * copy, of a sum) in a form of its own. Between two of these, all lanes meet at least once.
+ *   enum bf_led bf_act(t)                  all lanes call. Lane 0 gets BF_LEADS, the others BF_LED when it is done; or
+ *                                          all get BF_APART
+ *   int bf_acts(t)                         this lane acts for all
+ *   void bf_act_end(t)                     right after a meeting
+ * These do something only while a lane acts:
+ *   void bf_act_pay(t, loads, stores, others_loads, others_stores)
+ *                                          charges weak accesses that were made in another form: the lane's own, and
+ *                                          those of the busiest other lane (bf_ld_beside counts as a store)
+ *   void bf_act_stored(t, p, len, n)       these bytes were stored that way, by `n` stores that lanes make in turn
+ *   void bf_act_stored_by(t, lane, p, len) the same, by one store of another lane
+ *   void bf_act_as(t, lane, as)            turns `as`, a copy of `t`, into a lane of this warp, for its weak stores and
+ *                                          records
+ *   uintN_t bf_ld_warpN(t, p)              N = 32, 64: bf_ld_weakN() that all lanes make alike, acting or not
  *
  * Waiting. In a polling loop, right after the load that found nothing to do. In simulation the thread sleeps until the
  * line changes; a native lane gives way to its siblings; a GPU thread just polls again. `what` (a literal) says in

@@ -137,7 +137,7 @@ static BF_ALWAYS_INLINE struct bf_vec128 bf_ld_weak128(struct bf_thread *t, cons
 	return v;
 }
 
-/* Its latency hides behind that of the load before: what is left is to issue it, which takes as long as for a store. */
+/* Its latency overlaps with that of the load before: only its issue costs time, as much as that of a store. */
 static BF_ALWAYS_INLINE struct bf_vec128 bf_ld_beside128(struct bf_thread *t, const void *p)
 {
 	struct bf_vec128 v;
@@ -253,8 +253,8 @@ static BF_ALWAYS_INLINE int bf_sim_alone(const struct bf_thread *t, uint32_t mas
 }
 
 /*
- * A lane acts for its warp where nobody can tell: not while each access is recorded, or somebody chooses what happens.
- * And only for lanes that have nothing in their buffers, since their fences are not executed.
+ * A lane acts for its warp only where this cannot be observed: not while accesses are recorded or choices are made. And
+ * only for lanes whose buffers are empty, since their fences are not executed.
  */
 static BF_ALWAYS_INLINE int bf_lead_goes_on(const struct bf_thread *t)
 {

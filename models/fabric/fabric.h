@@ -119,7 +119,7 @@ int bf_fabric_resolve(struct bf_fabric *f, uint32_t ipv4, uint8_t mac[6]);
 
 /*
  * A fresh packet (id, len and flags 0, bytes as they are), or NULL on lack of memory: for any frame, or for one with
- * at most `payload` bytes behind the headers of RoCEv2. The pool grows and is reused.
+ * at most `payload` bytes after the headers of RoCEv2. The pool grows and is reused.
  */
 struct bf_packet *bf_packet_alloc(struct bf_fabric *f);
 struct bf_packet *bf_packet_alloc_for(struct bf_fabric *f, uint32_t payload);

@@ -68,11 +68,11 @@ BF_STATIC_ASSERT(sizeof(struct bf_mlx5_err_cqe) == 64, "error CQE");
 
 /*
  * Compressed CQEs (CQC.cqe_comp_en): a title of format BF_MLX5_CQE_COMPRESSED, whose byte_cnt counts the entries that
- * it stands for, itself included. What each has of its own lies in arrays of eight of these: the first in the slot
- * behind the title, the others eight slots apart from the title on. The entries take as many slots as they would alone;
- * what lies in the others is old, and software makes them the device's (Linux mlx5/core/en_rx.c
- * mlx5e_decompress_cqes_start(), include/linux/mlx5/device.h struct mlx5_mini_cqe8). Receive WQEs follow one another
- * from the title's on.
+ * it stands for, itself included. What differs from entry to entry lies in arrays of eight of these: the first in
+ * the slot after the title, the others eight slots apart from the title on. The entries take as many slots as they
+ * would uncompressed. The other slots hold old contents, and software gives them back to the device (Linux
+ * mlx5/core/en_rx.c mlx5e_decompress_cqes_start(), include/linux/mlx5/device.h struct mlx5_mini_cqe8). Receive WQEs
+ * follow one another from the title's on.
  */
 struct bf_mlx5_mini_cqe {
 	struct bf_be16 wqe_counter; /* of a send queue's; else the first half of the hash, or the checksum */

@@ -4,7 +4,7 @@
  * A device belongs to one simulation and one address space. Its .global variables, constants, parameters and heap are
  * regions of that space (memory that NICs and other devices reach); blocks have shared memory and barriers in a Hopper
  * GPU of its own (models/hopper). A warp is one agent; what its lanes store, load and fence goes through a view of each
- * lane (sim/view.h), lane by lane, as soon as the ordering is not sc or somebody records memory accesses.
+ * lane (sim/view.h), lane by lane, as soon as the ordering is not sc or memory accesses are recorded.
  *
  *	bf_ptx_device_create(sim, &opts, &device);
  *	bf_ptx_device_load(device, modules, 1, &library);
@@ -62,7 +62,7 @@ int bf_ptx_device_create(struct bf_sim *sim, const struct bf_ptx_device_opts *op
 /* After the run, while the space exists; grids that have not ended are given up. NULL is fine. */
 void bf_ptx_device_destroy(struct bf_ptx_device *d);
 
-/* A region of the space is about to go: running warps ask for it anew, and what they find is nobody's memory. */
+/* A region of the space is about to be freed: running warps look it up again, and accesses to it then fault. */
 void bf_ptx_device_forget(struct bf_ptx_device *d, const struct bf_region *region);
 
 /*
@@ -95,8 +95,8 @@ int bf_ptx_device_load(struct bf_ptx_device *d, const struct bf_ptx_source *sour
 int bf_ptx_device_load_again(struct bf_ptx_device *d, const struct bf_ptx_library *other, struct bf_ptx_library **out);
 
 /*
- * Gives up a library that no kernel runs from: its variables are nobody's memory from now on. -EBUSY: one does. While a
- * trace names lines, their names stay until the device goes.
+ * Unloads a library and frees its variables. -EBUSY: a kernel of it still runs. While a trace names lines, their names
+ * stay until the device is destroyed.
  */
 int bf_ptx_device_unload(struct bf_ptx_device *d, struct bf_ptx_library *lib);
 

@@ -89,7 +89,7 @@ START_TEST(an_address_where_nothing_lies)
 	       : _i == 1 ? (uint32_t *)(void *)(w.ring->bytes + 4096 + 64)
 			 : (uint32_t *)(void *)w.registers->bytes;
 	ends(&w, _i == 0   ? "agent 'pe0.b0.w0.l0': access to 1 bytes at 0x18: it comes from a pointer that is 0"
-		 : _i == 1 ? "64 behind the end of ring (4096 bytes)"
+		 : _i == 1 ? "64 beyond the end of ring (4096 bytes)"
 			   : "are device registers, not memory");
 }
 END_TEST

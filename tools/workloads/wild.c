@@ -122,7 +122,7 @@ int bf_wild_guard(int (*run)(void *arg), void *arg, bool *crashed, struct bf_err
 		return bf_fail(err, -EFAULT,
 			       "the run was stopped: code of the host, outside of all simulated threads, %s",
 			       number == SIGFPE ? "divided by zero"
-						: "touched an address where nothing lies: it went behind the end of a "
+						: "touched an address where nothing lies: it went beyond the end of a "
 						  "table, or followed a pointer that was never set");
 	watch.thread = pthread_self();
 	watch.guarded = watch.taken != 0;

@@ -96,8 +96,8 @@ void bf_rules_destroy(struct bf_rules *r);
 struct bf_sink *bf_rules_sink(struct bf_rules *r);
 
 /*
- * The same for a stream that serves nobody else: types that no rule of a device that is there looks at are not even
- * recorded, and nothing is hashed. Places of findings count what is recorded.
+ * The same for a stream with no other reader: types that no rule of the devices present looks at are not recorded, and
+ * nothing is hashed. Places of findings count what is recorded.
  */
 struct bf_sink *bf_rules_only_sink(struct bf_rules *r);
 
@@ -117,9 +117,9 @@ int bf_rules_trace(struct bf_rules *r, struct bf_trace *t, struct bf_error *err)
  */
 int bf_rules_finish(struct bf_rules *r, bool complete);
 
-/* What bf_rules_trace() read behind the first gap of a damaged trace, and did not judge. */
+/* What bf_rules_trace() read after the first gap of a damaged trace, and did not judge. */
 struct bf_rules_behind {
-	uint64_t records, errors; /* in all; of them those that tell of an error by themselves */
+	uint64_t records, errors; /* in all; those among them that report an error by themselves */
 	char first[32];           /* type of the first of those */
 };
 const struct bf_rules_behind *bf_rules_behind(const struct bf_rules *r);

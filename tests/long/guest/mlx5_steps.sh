@@ -32,7 +32,7 @@ pair() {
 	"$@" >/tmp/pair.log 2>&1 &
 	server=$!
 	within 20 listens
-	timeout 40 "$@" 127.0.0.1 || { kill $server; cat /tmp/pair.log; return 1; }
+	timeout 300 "$@" 127.0.0.1 || { kill $server; cat /tmp/pair.log; return 1; }
 	wait $server || { cat /tmp/pair.log; return 1; }
 }
 
