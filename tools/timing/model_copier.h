@@ -34,13 +34,13 @@ struct bf_timing_engines {
 
 /* As BF_TIMING_SOFTWARE. */
 #define BF_TIMING_SOFTWARE_ENGINE(X) \
-	X(rocr_copy, 4202 * BF_NS, FITTED, "ROCr: submission and signal of a copy, beside the engine") \
-	X(hip_copy, 60000 * BF_NS, FITTED, "hipMemcpy2DAsync and synchronisation") \
-	X(hip_row, 6471 * BF_NS, FITTED, "of each row where rows are copied one by one") \
-	X(dma_control, 280 * BF_NS, FITTED, "host puts packets into a ring") \
-	X(dma_schedule, 2600 * BF_NS, FITTED, "doorbell to the engine's first packet") \
-	X(dma_sync, 2168 * BF_NS, FITTED, "the engine's signal seen by the host") \
-	X(dma_each, 2282 * BF_NS, FITTED, "host: each further engine that is launched and waited for")
+	X(BF_TIMING_ENGINE_DEVICE, rocr_copy, 4202 * BF_NS, FITTED, "ROCr: submission and signal of a copy, beside the engine") \
+	X(BF_TIMING_ENGINE_DEVICE, hip_copy, 60000 * BF_NS, FITTED, "hipMemcpy2DAsync and synchronisation") \
+	X(BF_TIMING_ENGINE_DEVICE, hip_row, 6471 * BF_NS, FITTED, "of each row where rows are copied one by one") \
+	X(BF_TIMING_ENGINE_DEVICE, dma_control, 280 * BF_NS, FITTED, "host puts packets into a ring") \
+	X(BF_TIMING_ENGINE_DEVICE, dma_schedule, 2600 * BF_NS, FITTED, "doorbell to the engine's first packet") \
+	X(BF_TIMING_ENGINE_DEVICE, dma_sync, 2168 * BF_NS, FITTED, "the engine's signal seen by the host") \
+	X(BF_TIMING_ENGINE_DEVICE, dma_each, 2282 * BF_NS, FITTED, "host: each further engine that is launched and waited for")
 /* clang-format on */
 
 #endif

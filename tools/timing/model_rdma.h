@@ -35,19 +35,19 @@ struct bf_timing_nics {
 
 /* As BF_TIMING_SOFTWARE; expert parallelism (ep_): phases that SMs and NVLink do. */
 #define BF_TIMING_SOFTWARE_NIC(X) \
-	X(mpi_way, 231 * BF_NS, FITTED, "MPI's share of a message, one way") \
-	X(mpi_copy, 253 * BF_NS, FITTED, "MPI's copies of 1 KiB, one way") \
-	X(script_post, 3345 * BF_NS, FITTED, "a transfer through a scripting language: MORI-IO's benchmark") \
-	X(dispatch_deepep, 13824 * BF_NS, FITTED, "MoE dispatch with DeepEP's posting: counting, barrier, what is not posting") \
-	X(dispatch_puts, 53641 * BF_NS, FITTED, "the same with NVSHMEM's puts") \
-	X(dispatch_packed, 31172 * BF_NS, FITTED, "the same when tokens are packed first") \
-	X(dispatch_proxy, 167175 * BF_NS, FITTED, "the same by the CPU proxy") \
-	X(ep_base, 4436 * BF_NS, FITTED, "low-latency dispatch or combine: what no byte takes") \
-	X(ep_peer, 250 * BF_NS, FITTED, "for each rank of it") \
-	X(ep_local, 8365, FITTED, "1 KiB that stays in the node, low-latency kernels") \
-	X(ep_remote, 22483, FITTED, "1 KiB that leaves it: links, imbalance and kernel together, at 400 Gb/s") \
-	X(ep_mori, 532, FITTED, "MORI's low-latency kernels take so many thousandths of DeepEP's") \
-	X(ep_normal_remote, 23256, FITTED, "1 KiB over the NIC, normal kernels, at 400 Gb/s")
+	X(BF_TIMING_NIC_DEVICE, mpi_way, 231 * BF_NS, FITTED, "MPI's share of a message, one way") \
+	X(BF_TIMING_NIC_DEVICE, mpi_copy, 253 * BF_NS, FITTED, "MPI's copies of 1 KiB, one way") \
+	X(BF_TIMING_NIC_DEVICE, script_post, 3345 * BF_NS, FITTED, "a transfer through a scripting language: MORI-IO's benchmark") \
+	X(BF_TIMING_NIC_DEVICE, dispatch_deepep, 13824 * BF_NS, FITTED, "MoE dispatch with DeepEP's posting: counting, barrier, what is not posting") \
+	X(BF_TIMING_NIC_DEVICE, dispatch_puts, 53641 * BF_NS, FITTED, "the same with NVSHMEM's puts") \
+	X(BF_TIMING_NIC_DEVICE, dispatch_packed, 31172 * BF_NS, FITTED, "the same when tokens are packed first") \
+	X(BF_TIMING_NIC_DEVICE, dispatch_proxy, 167175 * BF_NS, FITTED, "the same by the CPU proxy") \
+	X(BF_TIMING_NIC_DEVICE, ep_base, 4436 * BF_NS, FITTED, "low-latency dispatch or combine: what no byte takes") \
+	X(BF_TIMING_NIC_DEVICE, ep_peer, 250 * BF_NS, FITTED, "for each rank of it") \
+	X(BF_TIMING_NIC_DEVICE, ep_local, 8365, FITTED, "1 KiB that stays in the node, low-latency kernels") \
+	X(BF_TIMING_NIC_DEVICE, ep_remote, 22483, FITTED, "1 KiB that leaves it: links, imbalance and kernel together, at 400 Gb/s") \
+	X(BF_TIMING_NIC_DEVICE, ep_mori, 532, FITTED, "MORI's low-latency kernels take so many thousandths of DeepEP's") \
+	X(BF_TIMING_NIC_DEVICE, ep_normal_remote, 23256, FITTED, "1 KiB over the NIC, normal kernels, at 400 Gb/s")
 /* clang-format on */
 
 #endif

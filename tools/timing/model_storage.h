@@ -53,13 +53,13 @@ struct bf_timing_drives {
 
 /* As BF_TIMING_SOFTWARE. */
 #define BF_TIMING_SOFTWARE_DRIVE(X) \
-	X(fio_sync, 2500 * BF_NS, FITTED, "fio's and the kernel's share of one request at depth 1") \
-	X(fio_async, 500 * BF_NS, FITTED, "of one of many: submission; as much behind its completion") \
-	X(spdk_io, 36101, FITTED, "SPDK's share of one request, submission; as much behind its completion") \
-	X(gpu_nvme, 16900 * BF_NS, FITTED, "a GPU thread's share of a lone request (rocm-xio)") \
-	X(gpu_nvme_batch, 1000 * BF_NS, FITTED, "of each of a batch") \
-	X(gpu_nvme_step, 4700 * BF_NS, FITTED, "a GPU thread's share of each of reads that follow each other (rocm-xio)") \
-	X(bam_io, 100 * BF_NS, FITTED, "BaM: from one request to the next, all threads of the GPU")
+	X(BF_TIMING_DRIVE_DEVICE, fio_sync, 2500 * BF_NS, FITTED, "fio's and the kernel's share of one request at depth 1") \
+	X(BF_TIMING_DRIVE_DEVICE, fio_async, 500 * BF_NS, FITTED, "of one of many: submission; as much behind its completion") \
+	X(BF_TIMING_DRIVE_DEVICE, spdk_io, 36101, FITTED, "SPDK's share of one request, submission; as much behind its completion") \
+	X(BF_TIMING_DRIVE_DEVICE, gpu_nvme, 16900 * BF_NS, FITTED, "a GPU thread's share of a lone request (rocm-xio)") \
+	X(BF_TIMING_DRIVE_DEVICE, gpu_nvme_batch, 1000 * BF_NS, FITTED, "of each of a batch") \
+	X(BF_TIMING_DRIVE_DEVICE, gpu_nvme_step, 4700 * BF_NS, FITTED, "a GPU thread's share of each of reads that follow each other (rocm-xio)") \
+	X(BF_TIMING_DRIVE_DEVICE, bam_io, 100 * BF_NS, FITTED, "BaM: from one request to the next, all threads of the GPU")
 /* clang-format on */
 
 #endif
