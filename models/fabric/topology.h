@@ -24,9 +24,8 @@
  *   detect=TIME         until all switches route around a broken link, at least latency     [50us]
  *
  * A host of several NICs in a leaf-spine has them all on its leaf. SIZE: bytes, or with K, M, G (powers of 1024).
- * RATE: gigabits a second, with G. TIME as in fault plans. Words are separated by blanks. Defaults are of the order of
- * published ones where there are any (kmin, kmax, pmax: Zhu et al., "Congestion Control for Large-Scale RDMA
- * Deployments", SIGCOMM 2015, scaled from 40G) and otherwise assumed.
+ * RATE: gigabits a second, with G. TIME as in fault plans. Words are separated by blanks. Defaults of kmin, kmax and
+ * pmax: docs/hardware/roce.md#switches-1; the others are assumed.
  *
  * Switches store and forward. A frame's priority is the upper three bits of its DSCP; of the frames that wait for a
  * link the highest priority goes first. Leaves spread flows over the spines that lead to the destination by a hash of

@@ -1,5 +1,5 @@
 /*
- * Firmware Image Download and Commit, the slots and their log page (Base specification, sections 5.12, 5.11, 5.16.1.4).
+ * Firmware Image Download and Commit, the slots and their log page (Base specification, sections 5.13, 5.12, 5.16.1.4).
  *
  * There are three slots; the first holds what the controller was made with and cannot be written. An image is any
  * number of dwords that begins with its revision, eight printable characters, which is what Identify FR then shows.

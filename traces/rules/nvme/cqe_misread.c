@@ -35,7 +35,7 @@ const struct bf_rule bf_rule_nvme_cqe_misread = {
 			 "or in halves: they are those of an older entry.",
 		.fix = "Load the dword with the phase tag with acquire semantics and everything else after it, past "
 		       "caches.",
-		.sources = "NVM Express Base 2.0, 4.2.4; docs/hardware/gpu.md#vram-6; xnvme/xnvme#767",
+		.sources = "NVM Express Base 2.0, 3.3.3.2; docs/hardware/gpu.md#vram-6; xnvme/xnvme#767",
 		.example = "run nvme-verify --commands 60 --depth 8 --size 512 --timeout 10ms --bug cqe-read-early",
 		.twin = "run nvme-verify --commands 60 --depth 8 --size 512 --timeout 10ms",
 	},

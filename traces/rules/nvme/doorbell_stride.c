@@ -22,7 +22,7 @@ const struct bf_rule bf_rule_nvme_doorbell_stride = {
 		.hardware = "Doorbell n lies at 1000h + n * (4 << CAP.DSTRD). QEMU and most drives have DSTRD 0; others do " "not.",
 		.wrong = "A driver that assumes DSTRD 0 rings other queues, or writes where there is no register.",
 		.fix = "Read CAP.DSTRD and multiply; map as much of BAR0 as the last doorbell needs.",
-		.sources = "NVM Express Base 2.0, 3.1.3.1 and 3.1.4; docs/hardware/nvme.md#doorbells-5",
+		.sources = "NVM Express Base 2.0, 3.1.3.1; docs/hardware/nvme.md#doorbells-5",
 		.example = "run nvme-verify --commands 8 --size 512 --profile 970pro,dstrd=1 --bug doorbell-stride",
 		.twin = "run nvme-verify --commands 8 --size 512 --profile 970pro,dstrd=1",
 	},

@@ -29,7 +29,7 @@ const struct bf_rule bf_rule_nvme_entry_size = {
 			    "bytes) and 4 (16 bytes). Admin queues have these sizes always.",
 		.wrong = "The admin queue works and the first I/O queue is refused with Invalid Field.",
 		.fix = "CC.IOSQES = 6 and CC.IOCQES = 4, within Identify SQES and CQES.",
-		.sources = "NVM Express Base 2.0, 3.1.3.5 and 5.2.1",
+		.sources = "NVM Express Base 2.0, 3.1.3.5 and 5.4",
 		.example = "run nvme-verify --commands 8 --size 512 --bug iosqes-unset",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

@@ -56,7 +56,7 @@ const struct bf_rule bf_rule_nvme_phase = {
 			 "written.",
 		.fix = "Start with phase 1 and invert it each time the head wraps; clear the queue's memory before "
 		       "creating it.",
-		.sources = "NVM Express Base 2.0, 3.3.3.2 and 4.2.4; docs/hardware/nvme.md#phase-1",
+		.sources = "NVM Express Base 2.0, 3.3.3.2; docs/hardware/nvme.md#phase-1",
 		.example = "run nvme-verify --commands 8 --size 512 --bug phase-inverted",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

@@ -59,7 +59,7 @@ const struct bf_rule bf_rule_nvme_phase_wrap = {
 		.hardware = "The controller inverts the phase tag each time it wraps. Entries of the last lap stay in memory " "with the other tag.",
 		.wrong = "The driver went on with the tag of the lap before, so each old entry looks new: commands that " "are still in flight look finished.",
 		.fix = "Invert the expected phase when the head wraps to 0, and nowhere else.",
-		.sources = "NVM Express Base 2.0, 3.3.3.2 and 4.2.4",
+		.sources = "NVM Express Base 2.0, 3.3.3.2",
 		.example = "run nvme-verify --commands 60 --depth 8 --size 512 --bug phase-not-flipped",
 		.twin = "run nvme-verify --commands 60 --depth 8 --size 512",
 	},

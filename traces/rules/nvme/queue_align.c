@@ -28,7 +28,7 @@ const struct bf_rule bf_rule_nvme_queue_align = {
 		.wrong = "The controller refused the queue with PRP Offset Invalid (others: Invalid Field, or an "
 			 "internal error when the mapping fails).",
 		.fix = "Allocate queues in whole pages of CC.MPS.",
-		.sources = "NVM Express Base 2.0, 5.2.1 and 5.2.2; docs/hardware/nvme.md#other-controllers-2",
+		.sources = "NVM Express Base 2.0, 5.4 and 5.5; docs/hardware/nvme.md#other-controllers-2",
 		.example = "run nvme-verify --commands 8 --size 512 --bug queue-misaligned",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

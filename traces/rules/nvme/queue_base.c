@@ -28,7 +28,7 @@ const struct bf_rule bf_rule_nvme_queue_base = {
 		.wrong = "The driver stores entries at another address, so the controller executes what lies where it "
 			 "looks.",
 		.fix = "Allocate queues in whole pages and name their I/O address, not a virtual or an offset one.",
-		.sources = "NVM Express Base 2.0, 3.1.3.8 and 3.1.3.9",
+		.sources = "NVM Express Base 2.0, 3.1.3.9 and 3.1.3.10",
 		.example = "run nvme-verify --commands 8 --size 512 --bug asq-misaligned",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

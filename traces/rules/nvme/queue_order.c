@@ -32,7 +32,7 @@ const struct bf_rule bf_rule_nvme_queue_order = {
 			    "must not be deleted before it.",
 		.wrong = "The controller refused the command: Completion Queue Invalid, or Invalid Queue Deletion.",
 		.fix = "Create the completion queue first and delete it last.",
-		.sources = "NVM Express Base 2.0, 5.2.2 and 5.2.3; docs/hardware/nvme.md#other-controllers-3",
+		.sources = "NVM Express Base 2.0, 5.5 and 5.6; docs/hardware/nvme.md#other-controllers-3",
 		.example = "run nvme-verify --commands 8 --size 512 --bug sq-before-cq",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

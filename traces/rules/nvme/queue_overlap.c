@@ -96,7 +96,7 @@ const struct bf_rule bf_rule_nvme_queue_overlap = {
 		.wrong = "Rings were carved too close to each other, or at the same address: completions overwrite commands, or "
 			 "the commands and completions of another queue; or a ring is longer than the memory that was allocated.",
 		.fix = "A submission queue takes 64 bytes an entry, a completion queue 16, each rounded up to a page.",
-		.sources = "NVM Express Base 2.0, 5.2.1 and 5.2.2",
+		.sources = "NVM Express Base 2.0, 5.4 and 5.5",
 		.test = "tests/traces/test_rules_errors.c",
 		.why = "The driver carves the rings out of one allocation, one after the other.",
 	},

@@ -32,7 +32,7 @@ const struct bf_rule bf_rule_nvme_queue_pieces = {
 			 "Offset Invalid. One that reads PRP1 as the first page works until the ring leaves it.",
 		.fix = "Set PC for queues in one piece; otherwise build the list, one entry for each page of the "
 		       "ring, and look at CAP.CQR first.",
-		.sources = "NVM Express Base 2.0, 5.2.1 and 5.2.2; ROCm/rocm-xio#200, PR#84; docs/hardware/nvme.md#data-pointers-4",
+		.sources = "NVM Express Base 2.0, 5.4 and 5.5; ROCm/rocm-xio#200, PR#84; docs/hardware/nvme.md#data-pointers-4",
 		.example = "run nvme-verify --commands 8 --size 512 --bug queue-pc-clear",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

@@ -30,7 +30,7 @@ const struct bf_rule bf_rule_nvme_queue_size = {
 		.wrong = "The controller goes one entry further than the driver, fetches what lies beyond the ring, "
 			 "or posts where nobody looks.",
 		.fix = "QSIZE = entries - 1, at most CAP.MQES.",
-		.sources = "NVM Express Base 2.0, 5.2.1 and 5.2.2",
+		.sources = "NVM Express Base 2.0, 5.4 and 5.5",
 		.example = "run nvme-verify --commands 60 --depth 8 --size 512 --bug qsize-off-by-one",
 		.twin = "run nvme-verify --commands 60 --depth 8 --size 512",
 	},

@@ -69,7 +69,7 @@ const struct bf_rule bf_rule_nvme_unseen = {
 		.wrong = "The controller has posted, and the driver looks for another phase tag, at another slot, "
 			 "or at other memory.",
 		.fix = "Compare head and phase with the controller's; check the queue's address.",
-		.sources = "NVM Express Base 2.0, 3.3.3.2 and 4.2.4",
+		.sources = "NVM Express Base 2.0, 3.3.3.2",
 		.example = "run nvme-verify --commands 8 --size 512 --timeout 10ms --bug phase-bit-wrong",
 		.twin = "run nvme-verify --commands 8 --size 512 --timeout 10ms",
 	},

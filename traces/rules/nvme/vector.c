@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_nvme_vector = {
 		.wrong = "The controller refused the queue with Invalid Interrupt Vector.",
 		.fix = "Polled queues: IEN = 0 and IV = 0. Others: a vector below the size of the MSI-X table, with "
 		       "MSI-X enabled.",
-		.sources = "NVM Express Base 2.0, 5.2.1; QEMU hw/nvme/ctrl.c",
+		.sources = "NVM Express Base 2.0, 5.4; QEMU hw/nvme/ctrl.c",
 		.example = "run nvme-verify --commands 8 --size 512 --bug vector-invalid",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
