@@ -13,8 +13,8 @@
 
 enum bf_gin_work {
 	BF_GIN_PUT,      /* puts, `batch` to a doorbell, flush at the end */
-	BF_GIN_SIGNAL,   /* put and signal; behind the signal the data are there */
-	BF_GIN_COUNTER,  /* put with counter; behind the counter the source is written over */
+	BF_GIN_SIGNAL,   /* put and signal: after the signal the data are there */
+	BF_GIN_COUNTER,  /* put with counter: after the counter the source is overwritten */
 	BF_GIN_GET,      /* gets, flush */
 	BF_GIN_BARRIER,  /* a word to all, barrier, look */
 	BF_GIN_EXCHANGE, /* DeepEP V2's dispatch and combine: counts, tokens, closing barriers */

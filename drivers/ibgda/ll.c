@@ -25,7 +25,8 @@ const struct bf_ll_shape bf_ll_shape_default = {
 };
 
 const struct bf_ibgda_bug bf_ll_bugs[] = {
-	{ BF_LL_BUG_NO_FINAL_POST, "ll-no-final-post", "the count after the messages is not posted as always-post" },
+	{ BF_LL_BUG_NO_FINAL_POST, "ll-no-final-post",
+	  "the count after the messages waits for a full batch, without DeepEP's always-post" },
 	{ BF_LL_BUG_COUNT_EARLY, "ll-count-early", "the count is sent before all messages are published" },
 	{ BF_LL_BUG_COUNT_QP, "ll-count-qp", "the count travels on another queue pair than the messages" },
 	{ BF_LL_BUG_SENTINEL, "ll-sentinel", "the count is sent as -count instead of -count - 1" },

@@ -40,7 +40,7 @@ const struct bf_mbar_bug bf_mbar_bugs[] = {
 	{ BF_MBAR_BUG_ASYNC_INC, AMPERE, "async-inc",
 	  "cp.async.mbarrier.arrive without .noinc, where the barrier counts it (with --by-barrier)" },
 	{ BF_MBAR_BUG_GROUP_LESS, AMPERE, "group-less",
-	  "the wait for groups lets as many stay pending as are under way, the tile's own included" },
+	  "the wait for groups lets all groups stay pending, the tile's own included" },
 	{ BF_MBAR_BUG_ORDER_PHASE, PINGPONG, "order-phase", "both groups take the first turn" },
 	{ BF_MBAR_BUG_NO_EMPTY_WAIT, PIPELINE | RING | PINGPONG | CLUSTER, "no-empty-wait",
 	  "a stage is filled again without waiting for its readers" },

@@ -285,7 +285,7 @@ const struct bf_check_form bf_check_timing = {
 		  .details =
 		      "FILE is JSON Lines with figures that others published: \"device\", \"metric\", \"op\", "
 		      "size, queue pairs, depth, \"hardware\", \"conditions\", \"value\" and \"unit\". Each is "
-		      "run as the experiment that it was; if that is impossible, the reason is printed. The table "
+		      "repeated as an experiment on the model; if that is impossible, the reason is printed. The table "
 		      "has the errors of each source. They do not fail the check: the exit code is 0 if all "
 		      "figures could be read, 1 if a field could not (docs/timing.md)." },
 	.each = "figure",

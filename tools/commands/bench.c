@@ -360,11 +360,11 @@ const struct bf_command bf_cmd_bench = {
 	.usage = "bench [NAME...] [options]",
 	.summary = "run the benchmarks of this build against their limits",
 	.details =
-	    "Runs the programs of tests/bench, or those that are named (bench record ptx), one after the other. Each "
-	    "figure that has a limit is a line of one table, and so is what other simulators reach; "
+	    "Runs the programs of tests/bench, or those that are named (bench record ptx), one after the other. The "
+	    "table has a line for each figure with a limit, beside what other simulators reach. "
 	    "docs/performance.md says what is measured.\n\n"
-	    "A program that had to wait for a processor is marked as disturbed, and what it misses does not count. "
-	    "The exit code is 1 when a program fails or an undisturbed one misses a limit.",
+	    "A program that had to wait for a processor is marked as disturbed, and its misses do not count. "
+	    "The exit code is 1 if a program fails or an undisturbed one misses a limit.",
 	.options = options,
 	.max_args = 64,
 	.run = run_bench,

@@ -259,7 +259,7 @@ const struct bf_command bf_cmd_decode = {
 	.name = "decode",
 	.usage = "decode FORM HEX...",
 	.summary = "print the fields of a work-queue entry or a completion",
-	.details = "Other devices have forms, too; an unknown name lists them all.\n"
+	.details = "Other devices have forms too: the message for an unknown name (`belfry decode list`) lists all.\n"
 		   "\n"
 		   "HEX may contain blanks, colons, commas and 0x, in one or more arguments; '-' reads standard "
 		   "input. It may also be lines of a log, as `belfry why` reads them: with clocks, ranks and offsets "

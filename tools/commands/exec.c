@@ -484,7 +484,7 @@ static const struct bf_opt options[] = {
 	{ .name = "idle-us",
 	  .kind = BF_OPT_U64,
 	  .arg = "N",
-	  .help = "with --doorbells poll: how long the thread sleeps if it finds nothing",
+	  .help = "with --doorbells poll: microseconds that the thread sleeps if it finds nothing",
 	  .max = 1000000 },
 	{ .name = NULL },
 };
@@ -492,7 +492,7 @@ static const struct bf_opt options[] = {
 const struct bf_command bf_cmd_exec = {
 	.name = "exec",
 	.usage = "exec [options] -- COMMAND [ARGUMENT...]",
-	.summary = "run an unmodified RDMA program on the ConnectX model",
+	.summary = "run an unmodified RDMA or CUDA program on device models",
 	.details = "The program uses the installed libibverbs and libmlx5. Nothing is rebuilt, and neither RDMA in "
 		   "the kernel nor root nor a device is needed. A library that is loaded into the program (and its "
 		   "children) takes the place of the kernel and the device: mlx5_0, RoCE, one port. Processes on "

@@ -442,22 +442,22 @@ const struct bf_command bf_cmd_lint = {
 	.name = "lint",
 	.usage = "lint TRACE|CAPTURE|FOLDER|-... [options]",
 	.summary = "find what is wrong in traces and captures, and why",
-	.details = "Checks traces of any length, in both forms, raw captures and Linux traces against all rules. "
-		   "The latter two are replayed as well, and the records of the replay are judged. In a folder, all "
-		   "*.bft and *.jsonl files are read. Each finding names its rule, the queue and entry, the "
-		   "time, and the evidence. One finding of each trace is the root cause; the others follow from it. "
-		   "Of a run that failed without a cause among the findings it says what has not happened, and the "
-		   "life of the "
-		   "last entry; that counts as a finding. Rules that cannot judge because the trace lacks records are "
-		   "counted; --unjudged and --json list them.\n"
-		   "\n"
-		   "Exit code 0: nothing found. 2: bad options, or a file is not a trace or is damaged. 3: "
-		   "findings.\n"
-		   "\n"
-		   "Examples:\n"
-		   "  belfry run ibgda-put --bug dbrec-index --trace put.bft; belfry lint put.bft\n"
-		   "  belfry lint traces/ --sarif belfry.sarif --junit belfry.xml\n"
-		   "  belfry lint put.bft --suppress 'ORDER-WEAK-FLAG=the other thread is not there yet'",
+	.details =
+	    "Checks traces of any length, in both forms, raw captures and Linux traces against all rules. "
+	    "The latter two are replayed as well, and the records of the replay are judged. In a folder, all "
+	    "*.bft and *.jsonl files are read. Each finding names its rule, the queue and entry, the "
+	    "time, and the evidence. One finding of each trace is the root cause; the others follow from it. "
+	    "If a run failed and no finding is the cause, lint prints what has not happened and the life of "
+	    "the last entry; that counts as a finding. Rules that cannot judge because the trace lacks records are "
+	    "counted; --unjudged and --json list them.\n"
+	    "\n"
+	    "Exit code 0: nothing found. 2: bad options, or a file is not a trace or is damaged. 3: "
+	    "findings.\n"
+	    "\n"
+	    "Examples:\n"
+	    "  belfry run ibgda-put --bug dbrec-index --trace put.bft; belfry lint put.bft\n"
+	    "  belfry lint traces/ --sarif belfry.sarif --junit belfry.xml\n"
+	    "  belfry lint put.bft --suppress 'ORDER-WEAK-FLAG=the other thread is not there yet'",
 	.options = options,
 	.min_args = 0,
 	.max_args = 1000,

@@ -19,6 +19,13 @@ const struct bf_command bf_cmd_ptx = {
 	.name = "ptx",
 	.usage = "ptx check|run|trial FILE...",
 	.summary = "list what compiled CUDA kernels need, run one, or try one against a ConnectX",
+	.details = "check: lists what each kernel needs, and what would be refused.\n"
+		   "\n"
+		   "run: runs one kernel with the arguments that you give, and prints or compares its buffers.\n"
+		   "\n"
+		   "trial: runs a kernel that posts RDMA, under many seeds and orderings, and names its mistake.\n"
+		   "\n"
+		   "'belfry ptx check --help' describes the first.",
 	.options = options,
 	.min_args = 1,
 	.max_args = 64,

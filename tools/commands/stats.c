@@ -184,9 +184,9 @@ const struct bf_command bf_cmd_stats = {
 	.details = "For each queue of a trace: the time that entries spent between two points of their lives, from "
 		   "the reservation of a slot to the poll that sees the completion. For barriers: how long warps "
 		   "were parked. For bulk copies: the time until the source was read and until everything had "
-		   "landed. Points that a trace lacks are left out: a capture has only the device's side. Of a "
-		   "simulated run, also which share of these times stands on constants that were measured, sourced, "
-		   "fitted or assumed: docs/timing.md.\n"
+		   "landed. Points that a trace lacks are left out: a capture has only the device's side. For a "
+		   "simulated run it also prints how much of these times comes from constants that are measured, "
+		   "sourced, fitted or assumed (docs/timing.md).\n"
 		   "\n"
 		   "  belfry run ibgda-put --messages 1000 --trace put.bft\n"
 		   "  belfry stats put.bft --histogram",

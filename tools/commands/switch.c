@@ -375,7 +375,7 @@ static const struct bf_opt options[] = {
 	  .help = "cable of a machine: a UNIX datagram socket of this program; the machine's socket is PATH.vm" },
 	{ .name = "seed", .kind = BF_OPT_U64, .arg = "N", .initial = "1", .help = "seed of the fault plan" },
 	BF_STATION_OPTION_SPIN,
-	BF_STATION_OPTIONS,
+	BF_STATION_OPTIONS("drop prob=0.01"),
 	{ .name = NULL },
 };
 

@@ -522,7 +522,7 @@ const struct bf_command bf_cmd_why = {
 	    "\n"
 	    "Known: completions dumped by libmlx5, libmlx4, Linux, DPDK and UCX; errors of NCCL, UCX, SPDK, GPUNetIO, "
 	    "NVSHMEM, DeepEP, perftest, Open MPI, PyTorch's watchdog; any line with fields or statuses of ibv_wc, or "
-	    "with the name of a verbs event; refused commands, events and health of Linux' mlx5; NVMe time-outs, "
+	    "with the name of a verbs event; refused commands, events and health of Linux's mlx5; NVMe time-outs, "
 	    "statuses and trace events of Linux, SPDK and nvme-cli; ring time-outs of amdgpu; faults of ROCm, CUDA, "
 	    "NVIDIA's driver, IOMMUs and PCIe. Rows of bare words: completions, and rings of send entries, NVMe "
 	    "commands and SDMA packets. A trace goes to lint and explain, a capture or Linux trace to lint and "

@@ -168,7 +168,7 @@ static const struct bf_opt options[] = {
 	  .help = "reach other machines by RoCEv2 over UDP (port 4791) from this address of this machine, which "
 		  "becomes the port's" },
 	BF_STATION_OPTION_SPIN,
-	BF_STATION_OPTIONS,
+	BF_STATION_OPTIONS("drop prob=0.01"),
 	BF_SERVE_OPTION_ONCE,
 	{ .name = NULL },
 };

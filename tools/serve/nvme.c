@@ -240,7 +240,7 @@ static const struct bf_opt options[] = {
 	  .initial = "200us",
 	  .help = "look for work for this long before sleeping; waking up takes longer than a guest needs for its "
 		  "next request (mmap: 2ms)" },
-	BF_STATION_OPTIONS,
+	BF_STATION_OPTIONS("dma-fault skip=100"),
 	BF_SERVE_OPTION_ONCE,
 	{ .name = NULL },
 };

@@ -44,11 +44,9 @@ int bf_station_close(struct bf_station *s, int rc, void (*more)(const void *arg,
 		    "look for work for this long before sleeping; waking up takes longer than a guest needs for its "  \
 		    "next request"                                                                                     \
 	}
-#define BF_STATION_OPTIONS                                                                                             \
-	{ .name = "faults",                                                                                            \
-	  .kind = BF_OPT_TEXT,                                                                                         \
-	  .arg = "PLAN|@FILE",                                                                                         \
-	  .help = "fault plan, e.g. 'dma-fault skip=100'" },                                                           \
+/* `plan`: a fault plan that makes sense for the command, as its help shows it. */
+#define BF_STATION_OPTIONS(plan)                                                                                       \
+	{ .name = "faults", .kind = BF_OPT_TEXT, .arg = "PLAN|@FILE", .help = "fault plan, e.g. '" plan "'" },         \
 	    { .name = "trace", .kind = BF_OPT_OUT, .arg = "FILE", .help = "write a trace; *.jsonl: as JSON Lines" },   \
 	    { .name = "records",                                                                                       \
 	      .kind = BF_OPT_TEXT,                                                                                     \

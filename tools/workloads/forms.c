@@ -103,7 +103,11 @@ static const char *without(const void *own, uint32_t i)
 }
 
 static const struct bf_opt word_options[] = {
-	{ .name = "bug", .kind = BF_OPT_MULTI, .arg = "NAME", .help = "make this mistake on purpose", .names = bug },
+	{ .name = "bug",
+	  .kind = BF_OPT_MULTI,
+	  .arg = "NAME",
+	  .help = "make this mistake on purpose; --list names them",
+	  .names = bug },
 	{ .name = "without", .kind = BF_OPT_MULTI, .arg = "NAME", .help = "what the machine lacks", .names = without },
 	{ .name = NULL },
 };
@@ -332,7 +336,7 @@ static void write_end(FILE *out, const struct bf_family *f, enum kind kind)
 	fprintf(out, "\n%s%s\n\nExamples:\n", kind == RUN && help->exit_codes ? help->exit_codes : codes[kind],
 		f->backend.size && kind != FENCES ? " 77: the backend is not available here." : "");
 	if (kind == FENCES)
-		fprintf(out, "  belfry fences %s%s\n", f->works->name, f->small ? "" : " --delays 1");
+		fprintf(out, "  belfry fences %s%s", f->works->name, f->small ? "" : " --delays 1");
 	else
 		fputs(help->examples, out);
 }

@@ -40,10 +40,10 @@ struct outcome {
 
 static const struct bf_work works[] = {
 	[BF_GIN_PUT] = { "gin-put", "puts to the next PE, flush at the end" },
-	[BF_GIN_SIGNAL] = { "gin-signal", "put and signal; behind the signal the data are there" },
-	[BF_GIN_COUNTER] = { "gin-counter", "put with counter; behind the counter the source is written over" },
+	[BF_GIN_SIGNAL] = { "gin-signal", "put and signal: after the signal the data are there" },
+	[BF_GIN_COUNTER] = { "gin-counter", "put with counter: after the counter the source is overwritten" },
 	[BF_GIN_GET] = { "gin-get", "gets from the next PE, flush at the end" },
-	[BF_GIN_BARRIER] = { "gin-barrier", "a word to all PEs, barrier, look" },
+	[BF_GIN_BARRIER] = { "gin-barrier", "a word to all PEs, barrier, check" },
 	[BF_GIN_EXCHANGE] = { "gin-exchange", "DeepEP V2's dispatch and combine: counts, tokens, closing barriers" },
 	[BF_GIN_HYBRID] = { "gin-hybrid", "DeepEP V2's hybrid mode: aggregated tokens and packed tails" },
 	[BF_GIN_WORKS] = { NULL, NULL },

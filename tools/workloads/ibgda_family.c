@@ -19,7 +19,7 @@ static const struct bf_work works[] = {
 /* Defaults are written as the command line prints numbers, so that it can leave out what is not needed. */
 #define O(...) BF_OPT_OF(struct bf_workload, __VA_ARGS__)
 static const struct bf_opt options[] = {
-	O("seed", U64, "N", "1", "seed for everything random; explore: the first one", 0, 0, seed),
+	O("seed", U64, "N", "1", "seed of everything random; explore starts with it", 0, 0, seed),
 	O("limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0, limit_ps),
 	O("pes", U64, "N", "2", "processing elements, each with memory, GPU and NICs", 2, 4096, pes),
 	O("nics", U64, "N", "1", "NICs of each PE", 1, 8, nics),

@@ -38,7 +38,7 @@ struct bf_pes {
 
 /* Rows of the options of a family whose choices are struct T, with its own defaults. */
 #define BF_PES_OPTIONS(T, PES, QPS, FLAVOUR, DEPTH)                                                                    \
-	BF_OPT_OF(T, "seed", U64, "N", "1", "seed for everything random; explore: the first one", 0, 0, pes.seed),     \
+	BF_OPT_OF(T, "seed", U64, "N", "1", "seed of everything random; explore starts with it", 0, 0, pes.seed),      \
 	    BF_OPT_OF(T, "limit", TIME, "TIME", "100s", "simulated time after which a run counts as hung", 0, 0,       \
 		      pes.limit_ps),                                                                                   \
 	    BF_OPT_OF(T, "pes", U64, "N", PES, "processing elements, each with memory, GPU and NIC", 2, 4096,          \
