@@ -121,8 +121,11 @@ static void refuse(struct bf_mlx5_dct *dct, const struct bf_packet *pkt, uint32_
 
 static bool is_quiet(const struct bf_mlx5_qp *qp)
 {
+	/* After a refusal the rest of a message does not come. */
+	const bool receives = qp->rdma.rx_op && qp->rdma.state != BF_RDMA_ERR;
+
 	return !qp->rdma.inflight && !qp->rdma.txq && !qp->rdma.hold && !bf_rdma_answers_pending(&qp->rdma) &&
-	       !qp->rdma.rx_op;
+	       !receives;
 }
 
 static uint32_t expected_psn(const struct bf_mlx5_dc_context *c)

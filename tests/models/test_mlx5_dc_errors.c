@@ -77,6 +77,23 @@ START_TEST(errors_reach_the_initiator)
 }
 END_TEST
 
+/* The refused message is over, though it has no end: the target need not wait for more of it when it drains. */
+START_TEST(a_target_drains_after_a_refusal)
+{
+	struct dc_target t;
+	struct rig_qp q;
+	uint16_t index;
+
+	open_pair(&q, &t, true);
+	index = dc_rdma(&q, &t, DC_FULL, BF_MLX5_OP_RDMA_WRITE, 0, 0x7fffffff, 100, RIG_CQE);
+	rig_db(&q);
+	rig_run(&rig);
+	expect_bad(index, BF_MLX5_SYND_REM_ACCESS, 0x88);
+	ck_assert_uint_eq(rig_simple(b, BF_MLX5_CMD_DRAIN_DCT, t.dctn), BF_MLX5_CMD_OK);
+	ck_assert_uint_eq(rig_simple(b, BF_MLX5_CMD_DESTROY_DCT, t.dctn), BF_MLX5_CMD_OK);
+}
+END_TEST
+
 /* After an error the initiator goes through RESET and is as new; sessions keep counting, so the target knows it. */
 START_TEST(an_initiator_recovers)
 {
@@ -321,6 +338,7 @@ END_TEST
 static void add(TCase *tc)
 {
 	tcase_add_loop_test(tc, errors_reach_the_initiator, 0, ERRORS);
+	tcase_add_test(tc, a_target_drains_after_a_refusal);
 	tcase_add_test(tc, an_initiator_recovers);
 	tcase_add_loop_test(tc, a_queue_pair_uses_its_port, 0, 8);
 	tcase_add_test(tc, a_port_that_is_down);

@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -356,16 +358,29 @@ static void test_open_qp(void)
 	NEED(ibv_close_xrcd(xrcd) == EBUSY);
 }
 
+/* ---- what may be pinned: GASNet does not start below 128 MB ---- */
+
+static void test_memlock(void)
+{
+	struct rlimit l = { 0 }, few = { 65536, 65536 };
+
+	NEED(!getrlimit(RLIMIT_MEMLOCK, &l) && l.rlim_cur == RLIM_INFINITY && l.rlim_max == RLIM_INFINITY);
+	NEED(!setrlimit(RLIMIT_MEMLOCK, &l));
+	NEED(!prlimit(0, RLIMIT_MEMLOCK, &few, &l) && l.rlim_cur == RLIM_INFINITY);
+	NEED(!getrlimit(RLIMIT_MEMLOCK, &l) && l.rlim_cur == RLIM_INFINITY);
+	/* The kernel has the program's own word, and other limits are as they were. */
+	NEED(!syscall(SYS_prlimit64, 0, RLIMIT_MEMLOCK, NULL, &l) && l.rlim_cur == few.rlim_cur);
+	NEED(!syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &few) && !getrlimit(RLIMIT_NOFILE, &l));
+	NEED(l.rlim_cur == few.rlim_cur && l.rlim_max == few.rlim_max);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*fn)(void);
-	} tests[] = { { "routes", test_routes },
-		      { "lids", test_lids },
-		      { "no-lids", test_no_lids },
-		      { "open-qp", test_open_qp },
-		      { "interface", test_interface } };
+	} tests[] = { { "routes", test_routes },   { "lids", test_lids },           { "no-lids", test_no_lids },
+		      { "open-qp", test_open_qp }, { "interface", test_interface }, { "memlock", test_memlock } };
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
 	NEED(list && *list);

@@ -49,7 +49,7 @@ expect 0 -- "$verbs" $everything
 expect 0 -- "$raw"
 expect 0 --doorbells poll -- "$raw"
 [ ! -x "$steering" ] || expect 0 -- "$steering"
-expect 0 --devices 2 -- "$asks" routes no-lids interface open-qp
+expect 0 --devices 2 -- "$asks" routes no-lids interface open-qp memlock
 expect 0 --link ib -- "$asks" lids
 expect 2 --link ib --udp 127.0.0.7 -- "$asks" lids
 expect 0 --udp 127.0.0.7 -- "$asks" routes

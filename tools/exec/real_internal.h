@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -53,6 +54,7 @@
 	X(opendir)                                                                                                     \
 	X(posix_spawn)                                                                                                 \
 	X(posix_spawnp)                                                                                                \
+	X(prlimit)                                                                                                     \
 	X(pthread_sigmask)                                                                                             \
 	X(pthread_spin_unlock)                                                                                         \
 	X(readlink)                                                                                                    \
