@@ -337,10 +337,10 @@ static void decoder_free(struct bf_ptx_decoder *d)
 
 struct bf_ptx_body *bf_ptx_body_get(struct bf_ptx_code *code, const struct bf_ptx_func *fn, const char **text)
 {
+	*text = "no memory to decode a function";
 	if (code->bodies[fn->number] != NULL)
 		return code->bodies[fn->number];
 	struct bf_ptx_body *body = calloc(1, sizeof(*body));
-	*text = "no memory to decode a function";
 	if (body == NULL)
 		return NULL;
 	body->code = code;

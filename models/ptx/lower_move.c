@@ -29,6 +29,16 @@ static void extract(struct bf_ptx_decoder *d, uint32_t to, uint32_t v, uint32_t 
 				  bf_ptx_constant(d, BF_PTX_CLASS_32, width));
 }
 
+/* Parts are equal, of 8 to 64 bits, and as many as a power of two (PTX ISA, "mov"). */
+static bool is_vector_of(struct bf_ptx_decoder *d, uint32_t bits, uint32_t count)
+{
+	const bool good = count <= 8 && __builtin_popcount(count) == 1 && bits / count >= 8 && bits / count <= 64;
+
+	if (!good)
+		d->refused = "a vector of this size";
+	return good;
+}
+
 /* {a, b, ..} = v. Elements may be the register that is taken apart: each is copied from what it was before. */
 static void unpack(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s, uint32_t bits)
 {
@@ -36,8 +46,10 @@ static void unpack(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s, uint32
 	const uint32_t width = bits / to->count;
 	uint32_t v[2], out[8];
 
-	if (to->count > 8 || (bits == 128 && from->kind != BF_PTX_OPERAND_REG)) {
-		d->refused = "a vector of this size";
+	if (!is_vector_of(d, bits, to->count))
+		return;
+	if (bits == 128 && from->kind != BF_PTX_OPERAND_REG) {
+		d->refused = "a source that is not a register of 128 bits";
 		return;
 	}
 	if (bits == 128) {
@@ -84,10 +96,8 @@ static void pack(struct bf_ptx_decoder *d, const struct bf_ptx_stmt *s, uint32_t
 	const struct bf_ptx_operand *to = &s->operands[0], *from = &s->operands[1];
 	uint32_t width = bits / from->count, count = from->count, v[8];
 
-	if (count > 8 || width > 64 || width < 8) {
-		d->refused = "a vector of this size";
+	if (!is_vector_of(d, bits, count))
 		return;
-	}
 	for (uint32_t k = 0; k < count; k++)
 		v[k] = bf_ptx_read(d, &from->elems[k],
 				   width == 64   ? BF_PTX_B64

@@ -255,6 +255,26 @@ START_TEST(packed_pairs)
 }
 END_TEST
 
+/* A mov packs or takes apart a power of two of equal parts of whole bytes; what else a module says is refused. */
+START_TEST(vectors_of_odd_sizes)
+{
+	static const char *const texts[] = {
+		KERNEL("", "mov.b64 %rd1, {%r1, %r2, %r3}; ret;"),
+		KERNEL("", "mov.b64 %rd1, {%r1, %r2, %r3, %r4, %r5}; ret;"),
+		KERNEL("", "mov.b64 {%r1, %r2, %r3}, %rd1; ret;"),
+		KERNEL("", "mov.b32 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, %r9; ret;"),
+	};
+	const struct bf_ptx_stmt *stmt;
+	const char *why;
+	uint32_t at = 0;
+
+	ck_assert_msg(rig_open(&rig, "t.ptx", texts[_i], strlen(texts[_i]), 4096), "%s", rig.text);
+	ck_assert(bf_ptx_code_refusal(rig.code, bf_ptx_find_func(rig.program, "k"), &at, &stmt, &why));
+	ck_assert_msg(strstr(why, "a vector of this size"), "%s", why);
+	rig_close(&rig);
+}
+END_TEST
+
 /* Every refusal of a function, without a lane that gets there. */
 START_TEST(refusals_beforehand)
 {
@@ -451,6 +471,7 @@ int main(void)
 	tcase_add_test(t, struct_by_value);
 	tcase_add_test(t, sinks_and_packing);
 	tcase_add_test(t, packed_pairs);
+	tcase_add_loop_test(t, vectors_of_odd_sizes, 0, 4);
 	tcase_add_test(t, refusals_beforehand);
 	tcase_add_test(t, carry_flag);
 	tcase_add_test(t, lanes_that_have_ended);
