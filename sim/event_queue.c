@@ -1,6 +1,7 @@
 /* The rare half of the event queue; the hot half is inline in event_queue.h, where the structure is explained. */
 #include "sim/event_queue.h"
 
+#include <assert.h>
 #include <string.h>
 
 void bf_queue_init(struct bf_queue *q)
@@ -55,6 +56,7 @@ static void settle(struct bf_queue *q, uint32_t level, uint32_t digit)
 	struct bf_event *ev;
 
 	slot->head = sort(slot->head);
+	assert(slot->head);
 	slot->tail = &slot->head;
 	for (ev = slot->head; ev; ev = ev->next) {
 		ev->link = slot->tail;

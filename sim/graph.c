@@ -2,6 +2,7 @@
  */
 #include "sim/graph.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,6 +287,7 @@ static void write(struct bf_graph *g)
 {
 	const uint32_t w = g->n++;
 
+	assert(w < BF_GRAPH_EVENTS);
 	/* Even of a run that is forbidden: another order may make it good. Guesses alone prove nothing. */
 	if (bf_graph_whole(g))
 		remember(g, &g->event[w]);

@@ -56,7 +56,8 @@ void bf_wc_evict(struct bf_view_full *v, enum bf_wc_cause cause)
 		for (uint32_t i = 0; i < BF_ARRAY_LEN(order); i++) {
 			const uint32_t j = v->pub.ordering == BF_ORDER_SC ? i : (uint32_t)bf_rng_below(&v->rng, i + 1);
 
-			order[i] = order[j];
+			if (j != i)
+				order[i] = order[j];
 			order[j] = i;
 		}
 		for (uint32_t i = 0; i < BF_ARRAY_LEN(order); i++)

@@ -33,13 +33,14 @@ int bf_rxe_create_cq(struct bf_rxe_block *b)
 		return 0;
 	}
 	cq = malloc(sizeof(*cq));
-	if (cq)
-		*cq = (struct bf_rxe_cq){ .nic = b->nic,
-					  .ring = (struct bf_mlx5_cqe *)(void *)ring,
-					  .dbr = (const uint32_t *)(const void *)dbr,
-					  .entries = entries,
-					  .collapsed = collapsed,
-					  .ignore_overrun = BF_MLX5_GET(cqc, BF_CQC_OI) };
+	if (!cq)
+		return -ENOMEM;
+	*cq = (struct bf_rxe_cq){ .nic = b->nic,
+				  .ring = (struct bf_mlx5_cqe *)(void *)ring,
+				  .dbr = (const uint32_t *)(const void *)dbr,
+				  .entries = entries,
+				  .collapsed = collapsed,
+				  .ignore_overrun = BF_MLX5_GET(cqc, BF_CQC_OI) };
 	rc = bf_rxe_add(b, &b->w->cqs, cq);
 	if (rc)
 		return rc;

@@ -1,5 +1,6 @@
 #include "drivers/bootstrap/bootstrap.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ static int unpack(struct bf_boot *b, const uint64_t *sizes, const uint8_t *block
 
 		if (bf_boot_buf_reserve(&in[j], bytes))
 			return -ENOMEM;
+		assert(bytes <= block);
 		if (bytes)
 			memcpy(in[j].data, blocks + j * block, bytes);
 	}

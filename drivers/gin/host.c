@@ -96,7 +96,7 @@ static int create_key(struct bf_gin_host *h, uint32_t pe, bool relaxed, uint32_t
 {
 	uint8_t in[BF_CREATE_MKEY_LEN] = { 0 }, *mkc = in + BF_CREATE_MKEY_MKC;
 	const struct pe *p = &h->pe[pe];
-	uint32_t index;
+	uint32_t index = 0;
 	int rc;
 
 	BF_MLX5_SET(in, BF_CREATE_MKEY_UMEM_VALID, 1);

@@ -32,9 +32,11 @@ static int read_file(struct bf_trial *t, const char *path, struct bf_ptx_source 
 int bf_trial_ptx(struct bf_trial *t, uint32_t pe, const char *const *files, uint32_t count, struct bf_ptx_library **out)
 {
 	struct bf_ptx_source *sources = calloc(count + 1u, sizeof(*sources));
-	int rc = sources ? 0 : bf_trial_fail(t, -ENOMEM, "no memory for modules");
+	int rc = 0;
 
 	*out = NULL;
+	if (!sources)
+		return bf_trial_fail(t, -ENOMEM, "no memory for modules");
 	for (uint32_t i = 0; !rc && i < count; i++)
 		rc = read_file(t, files[i], &sources[i]);
 	if (!rc) {
@@ -42,7 +44,7 @@ int bf_trial_ptx(struct bf_trial *t, uint32_t pe, const char *const *files, uint
 		if (rc)
 			bf_trial_fail(t, rc, "%s", t->err.text);
 	}
-	for (uint32_t i = 0; sources && i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		free((char *)(uintptr_t)sources[i].text);
 	free(sources);
 	return rc;

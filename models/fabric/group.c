@@ -108,12 +108,14 @@ struct bf_port *bf_group_next(const struct bf_port *p, const struct bf_packet *p
 	struct bf_fabric *f = p->fabric;
 	const struct bf_fabric_uplink *u = &f->uplink;
 	const uint32_t ipv4 = bf_frame_group(pkt);
-	const struct bf_group *g = after ? NULL : f->groups;
+	const struct bf_group *g = f->groups;
 
-	if (after && after == f->beyond)
-		return NULL;
-	if (after)
-		g = (*find(f, ipv4, after))->next;
+	if (after) {
+		g = *find(f, ipv4, after);
+		if (!g)
+			return NULL; /* the uplink came last, and is in no group */
+		g = g->next;
+	}
 	for (; g; g = g->next)
 		if (g->ipv4 == ipv4 && hears(g->port, p, pkt))
 			return g->port;

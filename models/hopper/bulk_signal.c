@@ -6,6 +6,8 @@
 #include "models/hopper/bulk_internal.h"
 #include "models/hopper/records_bulk.h"
 
+#include <assert.h>
+
 /* Bytes of the piece that have landed by `now_ps`: whole sectors of its source. */
 static uint32_t landed_bytes(const struct bf_bulk_sm *s, const struct bf_bulk_piece *p, uint64_t now_ps)
 {
@@ -106,6 +108,7 @@ void bf_bulk_signal(struct bf_event *ev)
 
 	if (gpu->fault.kind)
 		return;
+	assert(first); /* the event is due only while something lands */
 	/* Whose bytes came first is served first. */
 	for (const struct bf_bulk_piece *p = first; p; p = p->next)
 		if (next_sector_ps(s, p) < next_sector_ps(s, first))

@@ -47,8 +47,10 @@ void bf_hopper_destroy(struct bf_hopper *gpu)
 {
 	if (!gpu)
 		return;
-	while (gpu->ctas)
-		bf_hopper_exit(gpu->ctas);
+	for (struct bf_hopper_cta *cta = gpu->ctas, *next; cta; cta = next) {
+		next = cta->next;
+		bf_hopper_exit(cta);
+	}
 	bf_hopper_messages_free(gpu);
 	for (uint32_t i = 0; i < gpu->profile.sms; i++) {
 		bf_stats_detach(gpu->sim, &gpu->sm[i]);

@@ -260,6 +260,7 @@ static uint8_t execute(struct bf_mlx5_mail *m, const struct command *c)
 	return c->run(m);
 }
 
+#undef bf_mlx5_refuse
 uint8_t bf_mlx5_refuse(struct bf_mlx5 *dev, uint8_t status, const char *fmt, ...)
 {
 	va_list ap;

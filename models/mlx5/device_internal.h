@@ -241,6 +241,9 @@ void bf_mlx5_ud_request(struct bf_mlx5_qp *qp, struct bf_packet *pkt);
 #define BF_MLX5_LOG_RESERVED_QPNS 6u /* of a block */
 /* Ends a command with `status`, and says which field is wrong and what it may be. Returns `status`. */
 uint8_t bf_mlx5_refuse(struct bf_mlx5 *dev, uint8_t status, const char *fmt, ...) BF_PRINTF(3, 4);
+#ifdef __clang_analyzer__ /* as bf_fail() */
+#define bf_mlx5_refuse(dev, status, ...) ((bf_mlx5_refuse)(dev, status, __VA_ARGS__), (status))
+#endif
 uint8_t bf_mlx5_cmd_create_object(struct bf_mlx5_mail *m);
 uint8_t bf_mlx5_cmd_destroy_object(struct bf_mlx5_mail *m);
 

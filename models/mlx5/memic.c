@@ -8,6 +8,7 @@
 #include "models/mlx5/device_internal.h"
 #include "models/mlx5/prm_hca.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #define LOG_MIN_BYTES 6u
@@ -20,6 +21,7 @@ static bool is_free(const struct bf_mlx5 *dev, uint32_t first, uint32_t pages)
 
 static void mark(struct bf_mlx5 *dev, uint32_t first, uint32_t pages)
 {
+	assert(pages && first + pages <= 64);
 	dev->memic_pages ^= ((2ull << (pages - 1)) - 1) << first;
 }
 

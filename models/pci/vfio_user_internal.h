@@ -162,6 +162,9 @@ uint8_t *bf_vfu_reply(struct bf_vfio_user *s, struct bf_vfu_message *m, uint32_t
 void bf_vfu_answer_error(struct bf_vfio_user *s, const struct bf_vfu_message *m, int code);
 /* Notes why a message is refused; returns `code`. */
 int bf_vfu_refuse(struct bf_vfio_user *s, int code, const char *fmt, ...) BF_PRINTF(3, 4);
+#ifdef __clang_analyzer__ /* as bf_fail() */
+#define bf_vfu_refuse(s, code, ...) ((bf_vfu_refuse)(s, code, __VA_ARGS__), (code))
+#endif
 /* Capabilities in the client's JSON text; vfio_user_json.c. False when it is not JSON with an object on top. */
 struct bf_vfu_capabilities {
 	uint64_t max_transfer;

@@ -123,8 +123,10 @@ void bf_ptx_grid_free(struct bf_ptx_grid *g)
 	struct bf_ptx_device *d = g->device;
 	struct bf_ptx_grid **link = &d->grids;
 
-	while (g->live)
-		free_cluster(g->live);
+	for (struct bf_ptx_cluster *c = g->live, *next; c; c = next) {
+		next = c->next;
+		free_cluster(c);
+	}
 	free_left(&g->views);
 	free_left(&g->domains);
 	while (*link != g)

@@ -252,13 +252,12 @@ static int resolve(struct bf_cm_id *id)
 
 static int resolve_addr(struct bf_cm_call *c, uint32_t number, const void *src, const void *dst)
 {
-	struct sockaddr_storage any = { 0 };
+	const struct sockaddr_storage any = { .ss_family = ((const struct sockaddr *)dst)->sa_family };
 	struct bf_cm_id *id;
 	int err = bf_cm_find(c, number, &id);
 
 	if (err)
 		return err;
-	memcpy(&any.ss_family, dst, sizeof(any.ss_family));
 	if (id->cma == BF_CMA_IDLE)
 		err = bf_cm_bind_to(id, bf_cm_addr_size(src) ? src : (const struct sockaddr *)&any);
 	if (err)

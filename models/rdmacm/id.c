@@ -56,8 +56,10 @@ int bf_rdmacm_create(struct bf_sim *sim, const struct bf_rdmacm_opts *opts, stru
 
 void bf_rdmacm_close_all(struct bf_rdmacm *cm)
 {
-	while (cm->files)
-		bf_rdmacm_close(cm->files);
+	for (struct bf_rdmacm_file *f = cm->files, *next; f; f = next) {
+		next = f->next;
+		bf_rdmacm_close(f);
+	}
 }
 
 void bf_rdmacm_destroy(struct bf_rdmacm *cm)

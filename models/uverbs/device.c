@@ -28,8 +28,10 @@ void bf_uverbs_destroy(struct bf_uverbs *u)
 {
 	if (!u)
 		return;
-	while (u->files)
-		bf_uverbs_close(u->files);
+	for (struct bf_uverbs_file *f = u->files, *next; f; f = next) {
+		next = f->next;
+		bf_uverbs_close(f);
+	}
 	bf_uverbs_mad_close(u);
 	bf_uv_provider(u)->close(u);
 	free(u);

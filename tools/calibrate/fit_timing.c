@@ -143,9 +143,9 @@ static int read_points(struct fit *t, FILE *f, struct bf_error *err)
 {
 	struct bf_text_lines lines = { .f = f };
 	size_t cap = 0, sources = 0;
-	int more, rc = 0;
+	int rc = 0;
 
-	while (!rc && (more = bf_text_line(&lines, err)) > 0) {
+	while (!rc && bf_text_line(&lines, err) > 0) {
 		struct bf_json_line l = { .start = lines.text,
 					  .p = lines.text,
 					  .end = lines.text + lines.len,

@@ -504,6 +504,7 @@ void bf_row_evict_bulk(struct bf_row *row)
 	if (e.pairs) {
 		bf_row_compare(row, "use_during", bf_row_number(row, "use_during"),
 			       e.during / (e.during_n ? e.during_n : 1));
-		bf_row_compare(row, "use_after", bf_row_number(row, "use_after"), e.after / e.after_n);
+		bf_row_compare(row, "use_after", bf_row_number(row, "use_after"),
+			       e.after / (e.after_n ? e.after_n : 1));
 	}
 }

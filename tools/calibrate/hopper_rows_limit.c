@@ -407,7 +407,7 @@ void bf_row_pool(struct bf_row *row)
 	struct crowd k = { .barriers = 1, .delay = bf_row_number(row, "delay"), .skew = BLOCK_SKEW };
 	int64_t hw_warp[BF_ROW_LIST];
 	const uint32_t n = bf_row_list(row, "hw_warp", hw_warp);
-	uint8_t slot[62];
+	uint8_t slot[62] = { 0 };
 
 	if (n == 0 || n > 62 || n % 2) {
 		row->problem = "the row's numbers do not fit the experiment";

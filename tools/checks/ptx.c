@@ -307,7 +307,7 @@ static int integer(struct bf_json_line *l, const char *name, uint64_t max, uint6
 
 static int run_rows(struct tally *t, struct bf_json_line *l, const struct bf_ptx_source *source, const char *label)
 {
-	uint64_t threads, row, seed;
+	uint64_t threads = 0, row = 0, seed = 0;
 	char wrong[128] = "";
 	struct bf_error err = { 0 };
 	struct machine m;
@@ -345,7 +345,7 @@ static int take_rows(struct tally *t, struct bf_json_line *l, const struct bf_js
 	struct bf_ptx_source source = { .name = "ptx" };
 	char *text = m->value_len < TEXT_MAX ? malloc(m->value_len + 1) : NULL;
 	char label[40];
-	uint64_t id;
+	uint64_t id = 0;
 	int64_t len;
 	int rc;
 
@@ -462,7 +462,7 @@ static int run_kernel(struct tally *t, const struct shape *s, const char *name, 
 static int take_kernel(struct tally *t, struct bf_json_line *l, const struct bf_json_member *m)
 {
 	char name[512], label[600];
-	struct shape s;
+	struct shape s = { 0 };
 	uint64_t seed, want;
 	int rc = read_module(t, l->err);
 

@@ -169,7 +169,7 @@ int bf_input_open(const char *path, struct bf_input *in, struct bf_error *err)
 {
 	char head[4096];
 	bool capture;
-	size_t n;
+	size_t n = 0;
 	int rc;
 
 	*in = (struct bf_input){ 0 };

@@ -147,7 +147,7 @@ static void become(const struct launch *l, uint32_t rank, pid_t parent, int pmi,
 	for (unsigned i = 0; argv && i < words; i++)
 		argv[i] = bf_arg_positional(l->args, i);
 	if (argv)
-		execvp(argv[0], plain.to);
+		execvp(bf_arg_positional(l->args, 0), plain.to);
 	fprintf(stderr, "belfry launch: cannot run %s: %s\n", bf_arg_positional(l->args, 0), strerror(errno));
 	_exit(EXIT_EXEC);
 }

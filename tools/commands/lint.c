@@ -48,8 +48,10 @@ static int add_folder(struct bf_lint *l, const char *path, struct bf_error *err)
 	DIR *dir = opendir(path);
 	struct dirent *d;
 	char full[4096];
-	int rc = dir ? 0 : bf_fail(err, -errno, "%s: %s", path, strerror(errno));
+	int rc = 0;
 
+	if (!dir)
+		return bf_fail(err, -errno, "%s: %s", path, strerror(errno));
 	while (!rc && (d = readdir(dir)) != NULL) {
 		if (!is_trace_name(d->d_name))
 			continue;
@@ -58,8 +60,7 @@ static int add_folder(struct bf_lint *l, const char *path, struct bf_error *err)
 		else
 			rc = add_file(l, full, err);
 	}
-	if (dir)
-		closedir(dir);
+	closedir(dir);
 	if (!rc && l->nfiles == first)
 		return bf_fail(err, -ENOENT, "%s: no *.bft and no *.jsonl in there", path);
 	if (l->nfiles > first)

@@ -6,6 +6,7 @@
  * something that has not happened, invalidates the capture: it can only be ended. Errors are those that an H100's
  * driver gives (tests/long/cuda/capture.cu).
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +193,7 @@ int bf_cu_capture_wait(struct bf_cu_stream *s, const struct bf_cu_event *e)
 		return BF_CU_INVALID_VALUE;
 	if ((c && c->invalid) || (s->capture && s->capture->invalid))
 		return BF_CU_CAPTURE_INVALIDATED;
+	assert(c || s->capture);
 	if (!c) { /* it would wait for something that has no place in the graph */
 		s->capture->invalid = true;
 		return BF_CU_CAPTURE_ISOLATION;

@@ -43,8 +43,11 @@ BF_CU_API int cudaGetDeviceProperties(void *out, int device)
 BF_CU_API int cudaPointerGetAttributes(void *out, const void *p)
 {
 	struct bf_rt_pointer is;
-	const int rc = out ? bf_rt_pointer(&is, p) : bf_rt_done(BF_CU_INVALID_VALUE);
+	int rc;
 
+	if (!out)
+		return bf_rt_done(BF_CU_INVALID_VALUE);
+	rc = bf_rt_pointer(&is, p);
 	if (rc)
 		return rc;
 	memset(out, 0, sizeof(is) + 8 * sizeof(long));

@@ -205,8 +205,9 @@ static int64_t write_manager(struct bf_exec_file *f, const void *from, size_t le
 		char byte;
 		const ssize_t got = recv(f->events, &byte, 1, MSG_PEEK);
 
-		while (!got) /* the process is ending: there will be no event, and threads that wait end with it */
-			pause();
+		if (!got) /* the process is ending: there will be no event, and threads that wait end with it */
+			for (;;)
+				pause();
 		if (got < 0) {
 			n = -errno;
 			break;

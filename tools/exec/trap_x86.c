@@ -510,7 +510,7 @@ void bf_store_finish(const struct bf_trap_store *s, void *context)
 		if (s->reg_high)
 			*reg &= ~0xff00ll;
 		else if (s->reg_len < 4)
-			*reg = (greg_t)((uint64_t)*reg >> 8 * s->reg_len << 8 * s->reg_len);
+			*reg &= ~((1ll << 8 * s->reg_len) - 1);
 		else
 			*reg = 0;
 	}

@@ -93,7 +93,7 @@ static int read_answer(struct program *p, char line[LINE], char *field[FIELDS], 
 
 static int ask(struct program *p, const char *plan, char line[LINE], char *field[FIELDS], struct bf_error *err)
 {
-	pid_t pid;
+	pid_t pid = -1;
 	int rc, status;
 
 	unlink(p->answer);

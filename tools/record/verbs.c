@@ -150,7 +150,7 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	for (int i = 0; q && i < n; i++)
 		memcpy(copies[i], cqe_at(q, q->consumer + (uint32_t)i), BF_RECORD_CQE_BYTES);
 	rc = context_of(cq->context)->ops.poll_cq(cq, n, wc);
-	for (int i = 0; q && i < rc; i++) {
+	for (int i = 0; q && i < rc && i < n; i++) {
 		if (!is_written(q, copies[i], q->consumer))
 			memcpy(copies[i], cqe_at(q, q->consumer), BF_RECORD_CQE_BYTES);
 		bf_record_tell_cqe(q, copies[i]);
@@ -202,7 +202,7 @@ static struct ibv_cq_ex *wrap_cq(struct ibv_cq_ex *ex)
 	pthread_mutex_lock(&lock);
 	bf_record_add_cq(cq);
 	q = bf_record_cq_of(cq);
-	if (q) {
+	if (ex && q) {
 		q->start_poll = ex->start_poll;
 		q->next_poll = ex->next_poll;
 		ex->start_poll = start_poll;

@@ -45,7 +45,7 @@ static void take_stat(void *arg, const char *name, const char *unit, const uint6
 
 	*s = (struct stat){ .name = strdup(name), .unit = strdup(unit), .histogram = h != NULL };
 	c->failed |= !s->name || !s->unit;
-	if (counter) {
+	if (!h) {
 		s->value = *counter;
 		return;
 	}

@@ -55,7 +55,7 @@ static int open_key(struct bf_perf_pair *p, struct bf_perf_node *n)
 	uint8_t in[BF_CREATE_MKEY_LEN] = { 0 }, *mkc = in + BF_CREATE_MKEY_MKC;
 	uint64_t from = n->host->va < n->vram->va ? n->host->va : n->vram->va;
 	uint64_t host_end = n->host->va + n->host->size, vram_end = n->vram->va + n->vram->size;
-	uint32_t index;
+	uint32_t index = 0;
 	int rc;
 
 	bf_put_be32(mkc, ALL_RIGHTS);

@@ -3,6 +3,7 @@
  * the GPU's copy engine. One SM's ring of bulk loads runs on the model; what SMs share, DRAM and L2, is a rate, and
  * what is no part of the model (the program's own loop, the copy engine) a constant of software.h.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,6 +44,7 @@ static void ring_main(struct bf_warp *w)
 	struct ring *r = w->arg;
 	const uint32_t n = WARM + r->timed;
 
+	assert(r->stages);
 	for (uint32_t s = 0; s < r->stages; s++)
 		bf_warp_init(w, s * 8, 1);
 	for (uint32_t i = 0; i < n + r->stages; i++) {

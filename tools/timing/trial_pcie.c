@@ -17,9 +17,9 @@ static const struct bf_link_profile gen3_x16 = { .latency_ps = 250 * BF_NS,
 /* Bytes that cross the link, each request of `step` bytes with its overhead. */
 static double crossing(const struct bf_link_profile *p, uint64_t bytes, uint32_t step)
 {
-	const double requests = (double)((bytes + step - 1) / step);
+	const uint64_t requests = (bytes + step - 1) / step;
 
-	return ((double)bytes + requests * p->tlp_overhead) * (double)p->ps_per_kib / 1024;
+	return (double)(bytes + requests * p->tlp_overhead) * (double)p->ps_per_kib / 1024;
 }
 
 /* Stores leave a buffer after the other; the call ends when the last one has been taken. */
@@ -34,8 +34,9 @@ static int bar_store(struct bf_timing_trial *t, double *ps)
 /* Loads that wait for each other in part: as many as fill buffers are under way at a time. */
 static int bar_load(struct bf_timing_trial *t, double *ps)
 {
-	*ps = (double)t->model->sw.bar_load + 2 * (double)gen3_x16.latency_ps +
-	      (double)((t->figure->size + LOAD_BYTES - 1) / LOAD_BYTES) * (double)t->model->sw.bar_line;
+	const uint64_t loads = (t->figure->size + LOAD_BYTES - 1) / LOAD_BYTES;
+
+	*ps = (double)(t->model->sw.bar_load + 2 * gen3_x16.latency_ps + loads * t->model->sw.bar_line);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* Keeping what has begun and not ended. */
 #include "traces/life/stuck.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -99,6 +100,7 @@ struct bf_stuck_entry *bf_stuck_begin(struct bf_stuck *s, const struct bf_stuck_
 	if (s->nentries == OPEN_MAX && !s->free_entry)
 		return NULL;
 	if (s->free_entry) {
+		assert(s->entry);
 		e = &s->entry[s->free_entry - 1];
 		s->free_entry = e->next_free;
 	} else {

@@ -98,7 +98,7 @@ static int group_of(struct timeline *t, const char *name, size_t len, const char
 static int announce(struct timeline *t, uint32_t number, struct actor *a)
 {
 	const struct bf_trace_actor *who = bf_trace_actor(t->trace, number);
-	const char *name = who ? who->name : "no actor", *dot = strchr(name, '.');
+	const char *name = who ? who->name : "no actor", *dot = who ? strchr(name, '.') : NULL;
 	const size_t len = dot ? (size_t)(dot - name) : strlen(name);
 	int rc = group_of(t, name, len, dot || !who ? "group" : who->kind, &a->group);
 	size_t digits = len;

@@ -495,6 +495,7 @@ int bf_replay_compare(struct bf_replay *r)
 	}
 	if (!rc && r->result->ndivergences)
 		qsort(r->result->divergences, r->result->ndivergences, sizeof(*r->result->divergences), by_line);
-	choose_example(r);
+	if (!rc)
+		choose_example(r);
 	return rc;
 }
