@@ -88,6 +88,7 @@ static void similar(const char *word, char *text, size_t cap)
 /* Not a rule's name, but a syndrome, a status or what libraries call it: the rules that it may come from. */
 static int rules_of(const struct bf_args *args, const struct bf_meaning *m)
 {
+	const struct bf_cause_row *cause;
 	struct bf_json j;
 
 	if (bf_arg_json(args)) {
@@ -98,8 +99,8 @@ static int rules_of(const struct bf_args *args, const struct bf_meaning *m)
 		bf_cli_wrap(stdout, m->means, 4, (unsigned)(strlen(m->name) + strlen(m->also) + 5));
 		printf("\n");
 	}
-	for (uint32_t i = 0; i < BF_CAUSES_MAX && m->cause[i].tell; i++) {
-		const struct bf_rule_about *r = m->cause[i].rule ? bf_rule_by_id(m->cause[i].rule) : NULL;
+	for (uint32_t i = 0; (cause = bf_meaning_cause(m, i)) != NULL; i++) {
+		const struct bf_rule_about *r = cause->rule ? bf_rule_by_id(cause->rule) : NULL;
 
 		if (bf_arg_json(args)) {
 			if (r)
@@ -107,7 +108,7 @@ static int rules_of(const struct bf_args *args, const struct bf_meaning *m)
 			continue;
 		}
 		printf("  %-24s ", r ? r->id : "(no rule sees it)");
-		bf_cli_wrap(stdout, m->cause[i].tell, 27, 27);
+		bf_cli_wrap(stdout, cause->tell, 27, 27);
 	}
 	if (bf_arg_json(args)) {
 		bf_json_close(&j, ']');

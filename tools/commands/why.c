@@ -178,15 +178,16 @@ static void paragraph(const char *head, const char *text)
 
 static void print_causes(const struct bf_meaning *m)
 {
+	const struct bf_cause_row *cause;
 	const char *example = NULL;
 
 	printf("   likely causes, the first ones first:\n");
-	for (uint32_t i = 0; i < BF_CAUSES_MAX && m->cause[i].tell; i++) {
-		const struct bf_rule_about *r = m->cause[i].rule ? bf_rule_by_id(m->cause[i].rule) : NULL;
+	for (uint32_t i = 0; (cause = bf_meaning_cause(m, i)) != NULL; i++) {
+		const struct bf_rule_about *r = cause->rule ? bf_rule_by_id(cause->rule) : NULL;
 		char text[512];
 
 		snprintf(text, sizeof(text), "%s%s%s%s%s", r ? r->id : "", r ? " (" : "", r ? r->title : "",
-			 r ? "): " : "", m->cause[i].tell);
+			 r ? "): " : "", cause->tell);
 		printf("   %u. ", i + 1);
 		bf_cli_wrap(stdout, text, 6, 6);
 		if (!example && r)
@@ -291,6 +292,7 @@ static void json_evidence(struct bf_json *j, const struct bf_evidence *e)
 static void json_group(struct bf_json *j, const struct group *g)
 {
 	const struct bf_meaning *m = g->meaning;
+	const struct bf_cause_row *cause;
 	char head[160];
 
 	title(g, head, sizeof(head));
@@ -300,12 +302,12 @@ static void json_group(struct bf_json *j, const struct group *g)
 	bf_json_u64(j, g->first->kind == BF_EVIDENCE_PACKET ? "first_packet" : "first_line", g->first->line);
 	bf_json_text(j, "means", m ? m->means : NULL);
 	bf_json_open(j, "causes", '[');
-	for (uint32_t i = 0; m && i < BF_CAUSES_MAX && m->cause[i].tell; i++) {
-		const struct bf_rule_about *r = m->cause[i].rule ? bf_rule_by_id(m->cause[i].rule) : NULL;
+	for (uint32_t i = 0; m && (cause = bf_meaning_cause(m, i)) != NULL; i++) {
+		const struct bf_rule_about *r = cause->rule ? bf_rule_by_id(cause->rule) : NULL;
 
 		bf_json_open(j, NULL, '{');
 		bf_json_text(j, "rule", r ? r->id : NULL);
-		bf_json_text(j, "tell", m->cause[i].tell);
+		bf_json_text(j, "tell", cause->tell);
 		bf_json_text(j, "example", r ? r->example : NULL);
 		bf_json_close(j, '}');
 	}
@@ -509,10 +511,22 @@ static int run_why(const struct bf_args *args)
 
 static const struct bf_opt options[] = { { .name = NULL } };
 
+/* Line `i` of what the devices say that is read of them. */
+static const char *known_at(unsigned i)
+{
+	for (int d = 0; d < BF_EVIDENCE_DEVICES; d++)
+		for (const char *const *line = bf_evidence_about(d)->known; line && *line; line++)
+			if (i-- == 0)
+				return *line;
+	return NULL;
+}
+
 const struct bf_command bf_cmd_why = {
 	.name = "why",
 	.usage = "why [FILE...]",
 	.summary = "paste what you have of a failure, get what it means and its likely causes",
+	.terms = "It knows",
+	.term = known_at,
 	.details =
 	    "Reads standard input or files: whole logs or single lines, with clocks and ranks in front, several dumps "
 	    "in one paste. Names each piece of evidence, reads its fields as their author prints them (NCCL in "
@@ -520,14 +534,8 @@ const struct bf_command bf_cmd_why = {
 	    "Likely causes are rules: `belfry rules ID` explains one, `belfry rules 13/88` finds them by "
 	    "syndrome, status or name.\n"
 	    "\n"
-	    "Known: completions dumped by libmlx5, libmlx4, Linux, DPDK and UCX; errors of NCCL, UCX, SPDK, GPUNetIO, "
-	    "NVSHMEM, DeepEP, perftest, Open MPI, PyTorch's watchdog; any line with fields or statuses of ibv_wc, or "
-	    "with the name of a verbs event; refused commands, events and health of Linux's mlx5; NVMe time-outs, "
-	    "statuses and trace events of Linux, SPDK and nvme-cli; ring time-outs of amdgpu; faults of ROCm, CUDA, "
-	    "NVIDIA's driver, IOMMUs and PCIe. Rows of bare words: completions, and rings of send entries, NVMe "
-	    "commands and SDMA packets. A trace goes to lint and explain, a capture or Linux trace to lint and "
-	    "replay, an SDMA ring to replay. "
-	    "Packets (pcap, pcapng): RoCE's NAKs, RNR NAKs, packets sent again or late, and CNPs.\n"
+	    "It also reads rows of bare words: completions and rings. A trace goes to lint and explain, a capture or "
+	    "Linux trace to lint and replay, a dumped ring to replay.\n"
 	    "\n"
 	    "Texts may be quoted, coloured, wrapped, escaped as JSON or HTML, or in UTF-16.\n"
 	    "\n"
@@ -539,7 +547,7 @@ const struct bf_command bf_cmd_why = {
 	    "  dmesg | belfry why\n"
 	    "  belfry why nccl.log\n"
 	    "  belfry why roce.pcapng\n"
-	    "  echo 'mlx5_0: ... status=12 opcode=1 len=0 vendor err 129' | belfry why",
+	    "  echo 'NET/IB: ... status=12 opcode=1 len=0 vendor err 129' | belfry why",
 	.options = options,
 	.min_args = 0,
 	.max_args = 64,

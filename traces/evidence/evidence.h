@@ -103,6 +103,11 @@ struct bf_evidence_list {
 	uint64_t lines;
 };
 
+struct bf_cause_row {
+	const char *rule; /* an id; NULL: no rule of ours sees it */
+	const char *tell; /* how to tell this cause from the others */
+};
+
 /* What those who read evidence ask of a device; functions are NULL where it has no answer. */
 struct bf_evidence_about {
 	const char *name;
@@ -111,6 +116,8 @@ struct bf_evidence_about {
 	/* It is `entry`, a piece of the same device, that the completion `e` is of. */
 	bool (*is_of)(const struct bf_evidence *e, const struct bf_evidence *entry);
 	const char *(*opcode)(uint8_t opcode); /* of BF_FACT_WQE_OPCODE */
+	const char *const *known;              /* lines for --help: what is read of it; ends with NULL */
+	struct bf_cause_row blocked;           /* a likely cause where its access to memory was blocked */
 };
 const struct bf_evidence_about *bf_evidence_about(enum bf_evidence_device device);
 
@@ -138,10 +145,6 @@ bool bf_evidence_harmless(const struct bf_evidence *e);
 
 /* ---- what it means: meaning.c ---- */
 
-struct bf_cause_row {
-	const char *rule; /* an id; NULL: no rule of ours sees it */
-	const char *tell; /* how to tell this cause from the others */
-};
 #define BF_CAUSES_MAX 6u
 
 struct bf_meaning {
@@ -151,6 +154,9 @@ struct bf_meaning {
 	struct bf_cause_row cause[BF_CAUSES_MAX]; /* likely ones first; ends with both NULL */
 	const char *look;                         /* what to look at on the real system */
 };
+
+/* Likely cause `i`; NULL past the last. */
+const struct bf_cause_row *bf_meaning_cause(const struct bf_meaning *m, uint32_t i);
 
 /* NULL: nothing is known of it. */
 const struct bf_meaning *bf_evidence_meaning(const struct bf_evidence *e);

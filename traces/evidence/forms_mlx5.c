@@ -320,7 +320,7 @@ static const struct bf_evidence_form forms[] = {
 	    { "vendor error ", BF_FACT_VENDOR, 10 },
 	    { " wr_id ", BF_FACT_WR_ID, 16 } },
 	  take_verbs },
-	/* spdk/spdk lib/nvmf/rdma.c, lib/nvme/nvme_rdma.c */
+	/* spdk/spdk: RDMA transport of the target, lib/nvmf/rdma.c, and of the host */
 	{ "SPDK's completion with error",
 	  " error when processing WR",
 	  MLX5,

@@ -27,8 +27,7 @@ static const struct bf_meaning_row rows[] = {
 	  { "PCIe or IOMMU fault",
 	    "IOMMU|AER",
 	    "A device's access was blocked, or a transfer over the link failed.",
-	    { { "NVME-UNMAPPED", "An NVMe controller: a PRP names unmapped memory." },
-	      { "MLX5-LOCAL-PROTECTION", "A NIC: memory was unmapped while its key was still valid." } },
+	    { { NULL, NULL } }, /* what each device says */
 	    "The requester's number names the device (lspci); compare the address with what was mapped for it." } },
 
 };
@@ -37,7 +36,8 @@ static const struct bf_meaning_table path = { rows, BF_ARRAY_LEN(rows) };
 static const struct bf_meaning_table *const tables[] = { &bf_meanings_nic, &bf_meanings_drive, &bf_meanings_copier,
 							 &path, &bf_meanings_packets };
 
-static const struct bf_evidence_about about_path = { .name = "pcie" };
+static const char *const known[] = { "PCIe     faults of IOMMUs, errors of links", NULL };
+static const struct bf_evidence_about about_path = { .name = "pcie", .known = known };
 
 static const struct bf_evidence_about *const abouts[BF_EVIDENCE_DEVICES] = {
 	[BF_EVIDENCE_NIC] = &bf_about_nic,       [BF_EVIDENCE_DRIVE] = &bf_about_drive,
@@ -48,6 +48,21 @@ static const struct bf_evidence_about *const abouts[BF_EVIDENCE_DEVICES] = {
 const struct bf_evidence_about *bf_evidence_about(enum bf_evidence_device device)
 {
 	return abouts[device];
+}
+
+static const struct bf_cause_row *blocked_at(uint32_t i)
+{
+	for (size_t d = 0; d < BF_ARRAY_LEN(abouts); d++)
+		if (abouts[d]->blocked.tell && i-- == 0)
+			return &abouts[d]->blocked;
+	return NULL;
+}
+
+const struct bf_cause_row *bf_meaning_cause(const struct bf_meaning *m, uint32_t i)
+{
+	if (m == &rows[0].m)
+		return blocked_at(i);
+	return i < BF_CAUSES_MAX && m->cause[i].tell ? &m->cause[i] : NULL;
 }
 
 /* Row `i` of all tables; NULL past the last. */

@@ -406,4 +406,19 @@ static bool is_of(const struct bf_evidence *e, const struct bf_evidence *entry)
 	return e->fact[BF_FACT_COUNTER] >= 0 && entry->fact[BF_FACT_COUNTER] == e->fact[BF_FACT_COUNTER];
 }
 
-const struct bf_evidence_about bf_about_nic = { "mlx5", status, is_of, bf_mlx5_opcode_name };
+static const char *const known[] = {
+	"RDMA     completions dumped by libmlx5, libmlx4, Linux, DPDK and UCX; rings of send entries;",
+	"         errors of NCCL, UCX, SPDK, GPUNetIO, NVSHMEM, DeepEP, perftest, Open MPI and PyTorch's",
+	"         watchdog; fields and statuses of ibv_wc; names of verbs events; refused commands, events",
+	"         and health of Linux's mlx5",
+	NULL,
+};
+
+const struct bf_evidence_about bf_about_nic = {
+	.name = "mlx5",
+	.status = status,
+	.is_of = is_of,
+	.opcode = bf_mlx5_opcode_name,
+	.known = known,
+	.blocked = { "MLX5-LOCAL-PROTECTION", "A NIC: memory was unmapped while its key was still valid." },
+};

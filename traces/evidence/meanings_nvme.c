@@ -186,4 +186,14 @@ static bool is_of(const struct bf_evidence *e, const struct bf_evidence *entry)
 	return entry->fact[BF_FACT_CID] == e->fact[BF_FACT_CID] && entry->fact[BF_FACT_QID] == e->fact[BF_FACT_QID];
 }
 
-const struct bf_evidence_about bf_about_drive = { "nvme", status, is_of, NULL };
+static const char *const known[] = {
+	"NVMe     time-outs, statuses and trace events of Linux, SPDK and nvme-cli; rings of commands", NULL
+};
+
+const struct bf_evidence_about bf_about_drive = {
+	.name = "nvme",
+	.status = status,
+	.is_of = is_of,
+	.known = known,
+	.blocked = { "NVME-UNMAPPED", "An NVMe controller: a PRP names unmapped memory." },
+};

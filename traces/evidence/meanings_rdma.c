@@ -118,4 +118,8 @@ static const struct bf_meaning_row rows[] = {
 
 const struct bf_meaning_table bf_meanings_packets = { rows, BF_ARRAY_LEN(rows) };
 
-const struct bf_evidence_about bf_about_packets = { .name = "roce" };
+static const char *const known[] = {
+	"packets  (pcap, pcapng) RoCE's NAKs and RNR NAKs, packets sent again or late, CNPs", NULL
+};
+
+const struct bf_evidence_about bf_about_packets = { .name = "roce", .known = known };

@@ -54,4 +54,8 @@ static const struct bf_meaning_row rows[] = {
 
 const struct bf_meaning_table bf_meanings_copier = { rows, BF_ARRAY_LEN(rows) };
 
-const struct bf_evidence_about bf_about_copier = { .name = "sdma" }, bf_about_gpu = { .name = "gpu" };
+static const char *const known[] = { "SDMA     ring time-outs of amdgpu; rings of packets", NULL };
+static const char *const known_gpu[] = { "GPU      faults of ROCm, CUDA and NVIDIA's driver", NULL };
+
+const struct bf_evidence_about bf_about_copier = { .name = "sdma", .known = known },
+			       bf_about_gpu = { .name = "gpu", .known = known_gpu };
