@@ -34,6 +34,9 @@ cmp -s "$work/rows" "$pasted/third.expected" || fail "$(diff "$work/rows" "$past
 rows "$pasted/fourth.txt" >"$work/rows"
 cmp -s "$work/rows" "$pasted/fourth.expected" || fail "$(diff "$work/rows" "$pasted/fourth.expected")"
 
+rows "$pasted/fifth.txt" >"$work/rows"
+cmp -s "$work/rows" "$pasted/fifth.expected" || fail "$(diff "$work/rows" "$pasted/fifth.expected")"
+
 # All reports in one paste, other lines between them, as terminals, logs, mails and forums dress them: the same answer.
 python3 - "$BELFRY" "$pasted" <<'PY' || fail "reports in another dress"
 import html, json, subprocess, sys
@@ -52,7 +55,7 @@ def each(change):
 
 lines = open(pasted + "/reports.txt").read().split("\n")
 pieces = ["\n".join(lines[a - 1 : b]) for a, b in ((1, 5), (6, 9), (10, 13), (14, 17), (18, 22), (24, 28))] + lines[28:]
-for name in ("more", "third", "fourth"):
+for name in ("more", "third", "fourth", "fifth"):
     pieces += open("%s/%s.txt" % (pasted, name)).read().split("\n")
 plain = ("\n" + "INFO step 12 loss 0.1\n" * 10).join(pieces)
 dress = {

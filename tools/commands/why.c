@@ -448,10 +448,10 @@ static int take_file(const struct bf_args *args, const char *path, struct answer
 static void print_nothing(const struct answer *a)
 {
 	if (a->list.lines || !a->packets.frames)
-		printf("%" PRIu64 " lines, and nothing in them that is known as evidence.\n"
+		printf("%" PRIu64 " line%s, and nothing in %s that is known as evidence.\n"
 		       "`belfry why --help` lists what is known; a trace or a capture is better evidence than a log:\n"
 		       "`belfry record -- PROGRAM`, `belfry exec --trace FILE -- PROGRAM`.\n",
-		       a->list.lines);
+		       a->list.lines, a->list.lines == 1 ? "" : "s", a->list.lines == 1 ? "it" : "them");
 	if (a->packets.roce)
 		printf("No NAK, no packet sent again or late, no CNP.\n");
 }

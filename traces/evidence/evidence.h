@@ -35,6 +35,7 @@ enum bf_evidence_kind {
 	BF_EVIDENCE_EVENT,      /* the device speaks of a queue pair, a queue, a port or itself: no entry */
 	BF_EVIDENCE_CALL,       /* a library's call failed, for a reason that it does not say */
 	BF_EVIDENCE_RANKS,      /* a collective that waits for other ranks */
+	BF_EVIDENCE_UNDONE,     /* completions of a queue do not come in time */
 	BF_EVIDENCE_ANNOUNCED,  /* the next lines speak of an error completion; of one without them it is all */
 	BF_EVIDENCE_PACKET,     /* a packet on the wire; `line` counts packets (packets.h) */
 };
@@ -71,9 +72,13 @@ enum bf_fact {
 	BF_FACT_ERRNO, /* positive */
 	BF_FACT_BTH,   /* opcode of a packet */
 	BF_FACT_PSN,
-	BF_FACT_AETH, /* syndrome of an acknowledgement */
-	BF_FACT_DUE,  /* index that an entry of a ring should have, where it has another one */
-	BF_FACT_LATE, /* 1: a request comes behind later ones, for the first time */
+	BF_FACT_AETH,      /* syndrome of an acknowledgement */
+	BF_FACT_DUE,       /* index that an entry of a ring should have, where it has another one */
+	BF_FACT_LATE,      /* 1: a request comes behind later ones, for the first time */
+	BF_FACT_COMPLETED, /* entries of a queue up to which it was completed, rung, written, reserved */
+	BF_FACT_RUNG,
+	BF_FACT_WRITTEN,
+	BF_FACT_RESERVED,
 	BF_FACTS
 };
 

@@ -20,6 +20,25 @@ static bool take_cuda(const struct bf_line *l, struct bf_evidence *e)
 	       NULL;
 }
 
+/* ROCr: "HW Exception by GPU node-1 (Agent handle: 0x55d0) reason :GPU Hang". */
+static bool take_hang(const struct bf_line *l, struct bf_evidence *e)
+{
+	(void)e;
+	return bf_line_find(l, "GPU Hang") != NULL;
+}
+
+static bool take_exception(const struct bf_line *l, struct bf_evidence *e)
+{
+	return !take_hang(l, e);
+}
+
+/* Linux: the line that names the sender, before 6.12 and since, and those that name the error. */
+static bool take_aer(const struct bf_line *l, struct bf_evidence *e)
+{
+	(void)e;
+	return bf_line_find(l, "error received: |error message received from |(First)|UnsupReq|CmpltTO") != NULL;
+}
+
 /* amdgpu: a ring that is none of a copy engine's. */
 static bool take_other_ring(const struct bf_line *l, struct bf_evidence *e)
 {
@@ -71,6 +90,8 @@ static const struct bf_evidence_form forms[] = {
 	  BF_EVIDENCE_FAULT,
 	  { { "address ", BF_FACT_ADDRESS, 0 } },
 	  bf_take_always },
+	{ "ROCr's hang", "HW Exception by GPU", BF_EVIDENCE_GPU, BF_EVIDENCE_TIMEOUT, { { 0 } }, take_hang },
+	{ "ROCr's exception", "HW Exception by GPU", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, take_exception },
 	{ "ROCr's memory fault", "Memory Fault Error", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
 	/* NVIDIA's driver: docs.nvidia.com/deploy/xid-errors */
 	{ "an Xid", "NVRM: Xid", BF_EVIDENCE_GPU, BF_EVIDENCE_FAULT, { { "): ", BF_FACT_XID, 10 } }, NULL },
@@ -88,6 +109,16 @@ static const struct bf_evidence_form forms[] = {
 	  { { "address=", BF_FACT_ADDRESS, 16 } },
 	  bf_take_always },
 	{ "a PCIe error", "PCIe Bus Error:", BF_EVIDENCE_PCIE, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
+	{ "a PCIe error", "AER: ", BF_EVIDENCE_PCIE, BF_EVIDENCE_FAULT, { { 0 } }, take_aer },
+	/* Linux: drivers/pci/pcie/dpc.c, drivers/pci/pci.c, drivers/nvme/host/pci.c */
+	{ "a PCIe error", "DPC: containment event", BF_EVIDENCE_PCIE, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
+	{ "a PCIe error", "device inaccessible", BF_EVIDENCE_PCIE, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
+	{ "a PCIe error",
+	  "frozen state error detected",
+	  BF_EVIDENCE_PCIE,
+	  BF_EVIDENCE_FAULT,
+	  { { 0 } },
+	  bf_take_always },
 	/* Linux drivers/gpu/drm/amd: amdgpu_job.c, amdkfd, gmc_v9_0.c */
 	{ "amdgpu's ring time-out",
 	  "timeout, but soft recovered",
@@ -101,8 +132,10 @@ static const struct bf_evidence_form forms[] = {
 	/* ROCm/ROCR-Runtime, ROCm/clr */
 	{ "ROCr's error of a queue", "HSA_STATUS_ERROR_", GPU, BF_EVIDENCE_FAULT, { { 0 } }, take_hsa },
 	/* docs.nvidia.com/cuda: cudaErrorIllegalAddress and its neighbours */
-	{ "a CUDA error", "CUDA error: ", GPU, BF_EVIDENCE_FAULT, { { 0 } }, take_cuda },
+	{ "a CUDA error", "CUDA error", GPU, BF_EVIDENCE_FAULT, { { 0 } }, take_cuda },
 	{ "a CUDA error", "CUDA_ERROR_ILLEGAL_ADDRESS", GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
+	/* cuda-gdb */
+	{ "a CUDA exception", "CUDA_EXCEPTION_", GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
 	{ "a CUDA error", "cudaErrorIllegalAddress", GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
 };
 const struct bf_evidence_forms bf_forms_gpu = { forms, BF_ARRAY_LEN(forms) };

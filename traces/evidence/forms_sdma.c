@@ -39,6 +39,13 @@ static const struct bf_evidence_form forms[] = {
 	  BF_EVIDENCE_TIMEOUT,
 	  { { "failed (-", BF_FACT_ERRNO, 10 } },
 	  take_sdma_test },
+	/* amdgpu_ib.c */
+	{ "amdgpu's test of a ring",
+	  "IB test failed on sdma",
+	  BF_EVIDENCE_COPIER,
+	  BF_EVIDENCE_TIMEOUT,
+	  { { "(-", BF_FACT_ERRNO, 10 } },
+	  bf_take_always },
 	{ "amdgpu's resume of an engine",
 	  "resume of IP block <sdma",
 	  BF_EVIDENCE_COPIER,

@@ -367,6 +367,24 @@ static const struct bf_meaning_row rows[] = {
 	      { NO_RULE, "That rank never launched the kernel, or failed first." } },
 	    "The rank that is waited for: is it alive, does its kernel run, what does its queue pair say?" } },
 	{ BF_EVIDENCE_NIC,
+	  BF_EVIDENCE_UNDONE,
+	  -1,
+	  -1,
+	  { "no completion in time",
+	    "TX_TIMEOUT|POLL_TIMEOUT",
+	    "Software waits for a completion of this queue, and none comes. Where the indices are printed, the first "
+	    "that "
+	    "is behind the one before says where it stopped: reserved, written, rung, completed.",
+	    { { "MLX5-NOT-RUNG", "Rung is behind written: nobody rang the doorbell for the last entries." },
+	      { "MLX5-NOT-PUBLISHED", "Written is behind reserved: a thread took a slot and never finished it." },
+	      { "MLX5-DOORBELL-LOST", "Completed is behind rung, and the device has read no entry: the doorbell never "
+				      "arrived, or its record was stored after it." },
+	      { "MLX5-COMPLETION-LOST", "The entry was executed, but its CQE or its interrupt did not come." },
+	      { "MLX5-ERROR-UNSEEN", "An error completion is there, and the poller waits for another one." },
+	      { "MLX5-RETRY-EXCEEDED", "The peer does not acknowledge: the error comes only after all retries." } },
+	    "The queue's state (rdma res show qp, or devlink health), the CQE at the consumer index, the doorbell "
+	    "record." } },
+	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_RANKS,
 	  -1,
 	  -1,

@@ -41,6 +41,10 @@ const struct bf_fact_about bf_facts[BF_FACTS] = {
 	[BF_FACT_AETH] = { "AETH syndrome", true },
 	[BF_FACT_DUE] = { "index due", false },
 	[BF_FACT_LATE] = { "late", false },
+	[BF_FACT_COMPLETED] = { "entries completed", false },
+	[BF_FACT_RUNG] = { "entries rung", false },
+	[BF_FACT_WRITTEN] = { "entries written", false },
+	[BF_FACT_RESERVED] = { "entries reserved", false },
 };
 
 struct bf_evidence *bf_evidence_add(struct bf_evidence_list *list)
@@ -281,6 +285,18 @@ static struct bf_evidence *announced_by(struct bf_evidence *item, size_t i, size
  * In the order of the text, though a dump ends behind lines of other ranks. Announcements go into what they announce;
  * one without its completion is all that was pasted of it.
  */
+/* A report of several lines, each with facts of its own: `more` goes on with what `e` began. */
+static bool goes_on(const struct bf_evidence *e, const struct bf_evidence *more)
+{
+	if (e->kind != BF_EVIDENCE_UNDONE || more->kind != e->kind || strcmp(e->form, more->form) != 0 ||
+	    more->line - e->line > BF_LINES_JOINED)
+		return false;
+	for (size_t i = 0; i < BF_FACTS; i++)
+		if (e->fact[i] >= 0 && more->fact[i] >= 0)
+			return false;
+	return true;
+}
+
 int bf_evidence_put_in_order(struct bf_evidence_list *list, size_t from)
 {
 	const size_t count = list->count - from;
@@ -309,9 +325,14 @@ int bf_evidence_put_in_order(struct bf_evidence_list *list, size_t from)
 		merge(told, &item[i]);
 		claimed[told - item] = true;
 	}
-	for (size_t i = 0; i < count; i++)
-		if (item[i].kind != BF_EVIDENCE_ANNOUNCED)
+	for (size_t i = 0; i < count; i++) {
+		if (item[i].kind == BF_EVIDENCE_ANNOUNCED)
+			continue;
+		if (kept && goes_on(&item[kept - 1], &item[i]))
+			merge(&item[kept - 1], &item[i]);
+		else
 			item[kept++] = item[i];
+	}
 	list->count = from + kept;
 	free(claimed);
 	return 0;
