@@ -40,14 +40,19 @@ as_on_the_model_by_kind() {
 	grep -q ' 0 without a match' "$work/diff" && grep -q ' 0 different$' "$work/diff"
 }
 
+# What tshark says of each packet, read once: its opcode, and what is odd about it.
+dissected() {
+	tshark -r "$1" -T fields -e infiniband.bth.opcode -e _ws.malformed 2>/dev/null >"$work/packets"
+	[ "$(wc -l <"$work/packets")" -gt 1000 ]
+}
+
 no_odd_packet() {
-	tshark -r "$1" -Y '_ws.malformed || !infiniband.bth' 2>/dev/null >"$work/odd"
-	[ "$(tshark -r "$1" 2>/dev/null | wc -l)" -gt 1000 ] && [ ! -s "$work/odd" ]
+	! grep -vnP '^[0-9]+\t$' "$work/packets" | head -n 3 | grep .
 }
 
 every_opcode() {
 	local code
-	tshark -r "$1" -T fields -e infiniband.bth.opcode 2>/dev/null | sort -un >"$work/opcodes"
+	cut -f 1 "$work/packets" | sort -un >"$work/opcodes"
 	for code in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 		grep -qx $code "$work/opcodes" || { echo "no packet with opcode $code" && return 1; }
 	done
@@ -63,8 +68,8 @@ every_icrc_right() {
 		from scapy.contrib.roce import BTH
 
 		frames = rdpcap(sys.argv[1])
-		wrong = [n for n, p in enumerate(frames) if n % 5 == 0 and p[BTH].compute_icrc(b"") != bytes(p[IP])[-4:]]
-		print(f"every fifth of {len(frames)} packets, wrong: {wrong[:5]}")
+		wrong = [n for n, p in enumerate(frames) if n % 17 == 0 and p[BTH].compute_icrc(b"") != bytes(p[IP])[-4:]]
+		print(f"every 17th of {len(frames)} packets, wrong: {wrong[:5]}")
 		sys.exit(bool(wrong) or not frames)
 	PY
 }
@@ -85,8 +90,9 @@ check works "many messages complete as on the model" \
 check works "messages of many packets complete as on the model" \
 	as_on_the_model long ibgda-put --size 20000 --messages 8
 if command -v tshark >/dev/null; then
-	check works tshark-finds-nothing-odd no_odd_packet "$work/works/wire.pcap"
-	check works every-opcode-of-rc every_opcode "$work/works/wire.pcap"
+	check works tshark-reads-the-wire dissected "$work/works/wire.pcap"
+	check works tshark-finds-nothing-odd no_odd_packet
+	check works every-opcode-of-rc every_opcode
 fi
 if /usr/bin/python3 -c 'import scapy.contrib.roce' 2>/dev/null; then
 	check works every-icrc-right every_icrc_right "$work/works/wire.pcap"

@@ -582,7 +582,7 @@ int main(void)
 	tcase_add_test(tc, a_barrier_without_its_bytes);
 	tcase_add_loop_test(tc, laps_are_told_apart, 0, 2);
 	tcase_add_test(tc, bytes_that_were_not_visible);
-	tcase_add_loop_test(tc, wild_records, 0, 24);
+	tcase_add_loop_test(tc, wild_records, 0, 10);
 	tcase_add_test(tc, cut_traces);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);

@@ -64,21 +64,21 @@ tool() {
 
 perftest() {
 	for size in 256 4096; do
-		tool ib_write_bw -m $size -n 300 -s 10000
+		tool ib_write_bw -m $size -n 100 -s 10000
 	done
 	tool ib_read_bw -m 1024 -n 300 -s 10000 -o 16
 	tool ib_send_bw -m 1024 -n 300 -s 10000
 	tool ib_atomic_bw -n 500 -o 16
 	tool ib_atomic_bw -A CMP_AND_SWAP -n 500 -o 16
-	tool ib_write_bw -m 1024 -n 60 -s 65536 -b
-	tool ib_send_lat -c UD -n 200 -s 1000
+	tool ib_write_bw -m 1024 -n 20 -s 65536 -b
+	tool ib_send_lat -c UD -n 60 -s 1000
 	tool ib_send_bw -c UD -n 300 -s 1000
-	tool ib_send_lat -c UC -n 200 -s 5000
-	tool ib_write_lat -c UC -n 200 -s 5000
+	tool ib_send_lat -c UC -n 60 -s 5000
+	tool ib_write_lat -c UC -n 60 -s 5000
 	tool ibv_rc_pingpong -n 100 -c
 	tool ibv_ud_pingpong -n 100
 	wire loss 1%
-	tool ib_write_bw -m 1024 -n 300 -s 10000
+	tool ib_write_bw -m 1024 -n 100 -s 10000
 	tool ib_read_bw -m 1024 -n 300 -s 10000 -o 16
 	wire
 	model="${model% --} --udp-rate 50 --"
@@ -88,7 +88,7 @@ perftest() {
 	/bin/ip link set near mtu 1500
 	/bin/ip -n far link set far mtu 1500
 	check "a narrow interface shows in the port" narrow
-	tool ib_write_bw -n 300 -s 10000
+	tool ib_write_bw -n 100 -s 10000
 }
 
 # 1024 bytes are the most that 1500 carry.
