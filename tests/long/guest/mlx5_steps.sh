@@ -104,14 +104,14 @@ here() {
 	check ud pair ibv_ud_pingpong -d mlx5_0 -n 100 -c
 	check ud-gid pair ibv_ud_pingpong -d mlx5_0 -n 100 -c -g 0
 	check srq pair ibv_srq_pingpong -d mlx5_0 -n 200 -c
-	check write pair ib_write_bw -d mlx5_0 -n 2000 -s 4096 -F
-	check write-2-queues pair ib_write_bw -d mlx5_0 -n 1000 -q 2 -F
+	check write pair ib_write_bw -d mlx5_0 -n 500 -s 4096 -F
+	check write-2-queues pair ib_write_bw -d mlx5_0 -n 200 -q 2 -F
 	check write-8-MiB pair ib_write_bw -d mlx5_0 -n 5 -s 8388608 -F
-	check read pair ib_read_bw -d mlx5_0 -n 500 -F
-	check send pair ib_send_bw -d mlx5_0 -n 1000 -F
+	check read pair ib_read_bw -d mlx5_0 -n 150 -F
+	check send pair ib_send_bw -d mlx5_0 -n 300 -F
 	check send-events pair ib_send_lat -d mlx5_0 -n 200 -e -F
-	check fetch-add pair ib_atomic_bw -d mlx5_0 -n 500 -F
-	check compare-swap pair ib_atomic_bw -d mlx5_0 -A CMP_AND_SWAP -n 500 -F
+	check fetch-add pair ib_atomic_bw -d mlx5_0 -n 200 -F
+	check compare-swap pair ib_atomic_bw -d mlx5_0 -A CMP_AND_SWAP -n 200 -F
 	check counters counters_move
 	check unbind-bind bind_again
 	check rc-after-bind pair ibv_rc_pingpong -d mlx5_0 -n 50 -c
@@ -165,10 +165,10 @@ exchange() {
 		rc-lid ibv_rc_pingpong -n 200 -c
 		uc ibv_uc_pingpong -g 0 -n 100 -c
 		ud ibv_ud_pingpong -g 0 -n 100 -c
-		write ib_write_bw -n 1000 -s 4096 -F -x 0
-		read ib_read_bw -n 200 -F -x 0
+		write ib_write_bw -n 300 -s 4096 -F -x 0
+		read ib_read_bw -n 100 -F -x 0
 		fetch-add ib_atomic_bw -n 200 -F -x 0
-		send ib_send_bw -n 500 -F -x 0
+		send ib_send_bw -n 200 -F -x 0
 	END
 	check no-complaints complaints
 }

@@ -87,16 +87,16 @@ verify() {
 }
 
 fio_all() {
-	verify 4k-qd1 --rw=randwrite --bs=4k --iodepth=1 --ioengine=libaio --io_size=4m
-	verify 4k-qd32 --rw=randwrite --bs=4k --iodepth=32 --ioengine=libaio
+	verify 4k-qd1 --rw=randwrite --bs=4k --iodepth=1 --ioengine=libaio --io_size=2m
+	verify 4k-qd32 --rw=randwrite --bs=4k --iodepth=32 --ioengine=libaio --io_size=8m
 	verify mixed-sizes --rw=randwrite --bsrange=512-256k --blockalign=512 --iodepth=16 --ioengine=libaio \
 		--io_size=16m
 	verify large --rw=write --bs=1m --iodepth=8 --ioengine=libaio
 	verify io-uring --rw=randwrite --bs=8k --iodepth=32 --ioengine=io_uring --iodepth_batch=8 --io_size=16m
-	verify four-jobs --rw=randwrite --bs=4k --iodepth=8 --ioengine=libaio --size=8m --offset_increment=8m \
-		--numjobs=4
+	verify four-jobs --rw=randwrite --bs=4k --iodepth=8 --ioengine=libaio --size=8m --io_size=2m \
+		--offset_increment=8m --numjobs=4
 	check fio-mixed-load fio --name=load --filename=$disk --offset=48m --size=32m --direct=1 --rw=randrw --bs=16k \
-		--iodepth=16 --numjobs=2 --ioengine=libaio --runtime=2 --time_based --group_reporting
+		--iodepth=16 --numjobs=2 --ioengine=libaio --io_size=8m --group_reporting
 	check fio-trim fio --name=trim --filename=$disk --offset=48m --size=8m --direct=1 --rw=randtrim --bs=64k \
 		--ioengine=libaio
 }
@@ -164,7 +164,7 @@ small_rings() {
 	usual=$(cat $depth)
 	echo 3 >$depth && unbind_and_bind && echo 3000 >/sys/block/${disk##*/}/queue/io_timeout &&
 		fio --name=rings --filename=$disk --offset=48m --size=32m --direct=1 --rw=randread --bs=4k --iodepth=4 \
-			--numjobs=2 --ioengine=libaio --runtime=3 --time_based
+			--numjobs=2 --ioengine=libaio --io_size=4m
 	code=$?
 	echo "$usual" >$depth && unbind_and_bind && [ $code -eq 0 ]
 }
@@ -181,7 +181,7 @@ under_load() {
 # Reset while two processes read: what was in flight must come back as success by the driver's own retry.
 reset_under_load() {
 	fio --name=load --filename=$disk --offset=48m --size=32m --direct=1 --rw=randread --bs=4k --iodepth=16 \
-		--numjobs=2 --ioengine=libaio --runtime=3 --time_based >/tmp/load.log 2>&1 &
+		--numjobs=2 --ioengine=libaio --runtime=2 --time_based >/tmp/load.log 2>&1 &
 	load=$!
 	within 20 under_load
 	echo 1 >/sys/class/nvme/nvme0/reset_controller || return 1

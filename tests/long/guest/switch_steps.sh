@@ -23,10 +23,10 @@ meet() {
 # The ends of these meet once more when all is done, so the last acknowledgement may be lost. A ping-pong's end that has
 # all it waits for leaves, and the other's repeated message is answered by nobody. A guest may stand still for longer
 # than a queue pair waits by default (7 times 67 ms): here it is 7 times half a second.
-reliable='write ib_write_bw -x 1 -n 300 -s 10000 -u 17 -F
-	write-2-queues ib_write_bw -x 1 -n 200 -s 4096 -q 2 -u 17 -F
-	read ib_read_bw -x 1 -n 200 -s 10000 -u 17 -F
-	send ib_send_bw -x 1 -n 300 -s 10000 -u 17 -F
+reliable='write ib_write_bw -x 1 -n 120 -s 10000 -u 17 -F
+	write-2-queues ib_write_bw -x 1 -n 100 -s 4096 -q 2 -u 17 -F
+	read ib_read_bw -x 1 -n 100 -s 10000 -u 17 -F
+	send ib_send_bw -x 1 -n 120 -s 10000 -u 17 -F
 	fetch-add ib_atomic_bw -x 1 -n 200 -u 17 -F
 	compare-swap ib_atomic_bw -x 1 -A CMP_AND_SWAP -n 200 -u 17 -F'
 all="$reliable
