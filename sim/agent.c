@@ -28,6 +28,8 @@ struct agent_block {
 	struct bf_agent_wait wait;
 	bf_agent_fn *main;
 	void *arg;
+	size_t stack_bytes;
+	bool started;
 };
 
 int bf_agents_init(struct bf_sim *sim)
@@ -54,6 +56,8 @@ static struct bf_stacks *stacks_of(struct bf_sim *sim)
 
 static void leave_stack(struct bf_sim *sim, struct bf_coro *co)
 {
+	if (!co)
+		return;
 	if (bf_coro_stack_bytes(co) == STACK_BYTES)
 		bf_stacks_keep(stacks_of(sim), co);
 	else
@@ -69,12 +73,12 @@ void bf_agents_fini(struct bf_sim *sim)
 	for (struct bf_agent *a = ags->first, *next; a; a = next) {
 		next = a->next;
 		bf_sim_cancel(sim, &a->wake);
-		if (a->coro)
-			leave_stack(sim, a->coro);
+		leave_stack(sim, a->coro);
 		if (a->wait->watch != a->wait->few)
 			free(a->wait->watch);
 		bf_pool_give(sim, BF_CONTAINER_OF(a, struct agent_block, agent), sizeof(struct agent_block));
 	}
+	leave_stack(sim, ags->quit);
 	bf_stacks_free(&ags->stacks);
 	bf_view_destroy(ags->sc_view);
 	bf_stores_free(ags);
@@ -91,24 +95,50 @@ static void agent_main(void *arg)
 	struct agent_block *b = arg;
 	struct bf_agent *a = &b->agent;
 
-	if (bf_probe(a->sim, BF_CLASS_AGENT)) {
+	if (b->started) {
+		b->wait.describe = NULL;
+		a->waits_for = NULL;
+	} else if (bf_probe(a->sim, BF_CLASS_AGENT)) {
 		struct bf_rec_agent_start r = { .stack = bf_coro_stack_bytes(a->coro) };
 
 		memcpy(r.name, a->name, sizeof(r.name));
 		BF_EMIT_MADE(a->sim, a->actor, agent_start, r, NULL, 0);
 	}
+	b->started = true;
 	b->main(a, b->arg);
 	bf_agent_sync(a);
 	BF_EMIT(a->sim, a->actor, agent_end, .ahead = a->charge_ps);
 }
 
-static int take_stack(struct bf_sim *sim, struct agent_block *b, size_t bytes)
+/*
+ * An agent has a stack from when it first runs: of thousands of lanes, most come to their end, or to where another one
+ * acts for them, one after the other on the same stack.
+ */
+static int take_stack(struct bf_agent *a)
 {
-	if (bytes == STACK_BYTES && (b->agent.coro = bf_stacks_take(stacks_of(sim)))) {
-		bf_coro_reset(b->agent.coro, agent_main, b);
-		return 0;
+	struct agent_block *b = BF_CONTAINER_OF(a, struct agent_block, agent);
+	struct bf_agents *ags = a->sim->agents;
+
+	leave_stack(a->sim, ags->quit);
+	ags->quit = NULL;
+	a->coro = b->stack_bytes == STACK_BYTES ? bf_stacks_take(stacks_of(a->sim)) : NULL;
+	if (!a->coro)
+		return bf_coro_create(&a->coro, agent_main, b, b->stack_bytes);
+	bf_coro_reset(a->coro, agent_main, b);
+	return 0;
+}
+
+/* The first of a line that has a stack, or gets one. Out of the way of switches. */
+static BF_NOINLINE struct bf_agent *first_with_stack(struct bf_agent *a)
+{
+	while (a && !a->coro && take_stack(a)) {
+		bf_fail(&a->sim->error, -ENOMEM, "no memory for a stack of agent '%s'", a->name);
+		bf_sim_stop(a->sim);
+		a->state = BF_AGENT_WAITING;
+		a->waits_for = "memory for a stack";
+		a = a->wait->behind;
 	}
-	return bf_coro_create(&b->agent.coro, agent_main, b, bytes);
+	return a;
 }
 
 static void finish(struct bf_agents *ags, struct bf_agent *a)
@@ -119,7 +149,7 @@ static void finish(struct bf_agents *ags, struct bf_agent *a)
 	a->coro = NULL;
 }
 
-static struct bf_agent *next_in_line(struct bf_sim *sim)
+static BF_ALWAYS_INLINE struct bf_agent *next_in_line(struct bf_sim *sim)
 {
 	struct bf_agents *ags = sim->agents;
 	struct bf_agent *a = ags->line;
@@ -128,6 +158,8 @@ static struct bf_agent *next_in_line(struct bf_sim *sim)
 		bf_sim_at(sim, &a->wake, sim->now_ps);
 		a = NULL;
 	}
+	if (a && BF_UNLIKELY(!a->coro))
+		a = first_with_stack(a);
 	ags->running = a;
 	if (a) {
 		ags->line = a->wait->behind;
@@ -225,13 +257,13 @@ int bf_agent_create(struct bf_sim *sim, const struct bf_agent_opts *opts, struct
 	if (out)
 		*out = NULL;
 	if (!b || bf_watch_reserve(ags, ags->count + 1) ||
-	    !(a->actor = bf_stream_actor(&sim->rec, "agent", opts->name)) ||
-	    take_stack(sim, b, opts->stack_bytes ? opts->stack_bytes : STACK_BYTES)) {
+	    !(a->actor = bf_stream_actor(&sim->rec, "agent", opts->name))) {
 		bf_pool_give(sim, b, sizeof(*b));
 		return bf_fail(&sim->error, -ENOMEM, "no memory for agent '%s'", opts->name);
 	}
 	b->main = opts->main;
 	b->arg = opts->arg;
+	b->stack_bytes = opts->stack_bytes ? opts->stack_bytes : STACK_BYTES;
 	a->sim = sim;
 	a->view = opts->view ? opts->view : ags->sc_view;
 	a->wait = &b->wait;
@@ -301,6 +333,24 @@ void bf_agent_sleep(struct bf_agent *a, const char *what)
 	a->waits_for = what;
 	leave(a);
 	a->waits_for = NULL;
+}
+
+void bf_agent_sleep_anew(struct bf_agent *a, const char *what)
+{
+	struct bf_agents *ags = a->sim->agents;
+	struct bf_coro *co = a->coro;
+	struct bf_agent *next;
+
+	assert(ags->running == a);
+	a->wait->since_ps = bf_agent_now(a);
+	a->charge_ps = 0;
+	a->state = BF_AGENT_WAITING;
+	a->waits_for = what;
+	a->coro = NULL;
+	next = next_in_line(a->sim);
+	leave_stack(a->sim, ags->quit);
+	ags->quit = co;
+	bf_coro_quit(co, next ? next->coro : NULL);
 }
 
 void bf_agent_wake_at(struct bf_agent *a, uint64_t when_ps)

@@ -72,6 +72,7 @@ struct bf_agents {
 	uintptr_t watch_low,
 	    watch_high;              /* no watch is outside while there are any: most writes are of data, far away */
 	struct bf_stacks stacks;     /* of agents that ended, for the next ones, unless the simulation has others' */
+	struct bf_coro *quit;        /* the stack that was given up last: its code may still be leaving it */
 	struct bf_view *sc_view;     /* for agents without a view of their own */
 	uint32_t weak_views;         /* views with an ordering other than sc: BF_SLOW_ORDER */
 	struct bf_store_slab *slabs; /* sim/view_buffer.c: memory of buffered stores */
@@ -84,6 +85,12 @@ struct bf_agents {
 
 /* Self: leaves until bf_agent_wake_at(). */
 void bf_agent_sleep(struct bf_agent *a, const char *what);
+
+/*
+ * The same, but gives up the stack meanwhile: does not return, and the agent's function is called anew when it goes
+ * on.
+ */
+void bf_agent_sleep_anew(struct bf_agent *a, const char *what);
 
 /* Wakes an agent that is in bf_agent_sleep(), at `when_ps` or at the local time at which it fell asleep. */
 void bf_agent_wake_at(struct bf_agent *a, uint64_t when_ps);

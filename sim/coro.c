@@ -45,12 +45,15 @@ struct bf_coro {
 #endif
 #if BF_TSAN
 	void *fiber, *caller_fiber;
+	uint32_t resets;
 #endif
 };
 
 /* It lies at the end of its own mapping: most stacks are shallow and share a page with it. */
 #define CORO_BYTES ((sizeof(struct bf_coro) + 127) & ~(size_t)127)
 #define SPREAD 16u
+
+#define RESETS_OF_FIBER 256u
 
 #define MADV_GUARD 102 /* Linux MADV_GUARD_INSTALL, which older headers lack */
 
@@ -241,6 +244,15 @@ void bf_coro_hand_over(struct bf_coro *co, struct bf_coro *to)
 
 #endif
 
+void bf_coro_quit(struct bf_coro *co, struct bf_coro *to)
+{
+	co->finished = 1;
+	if (to)
+		bf_coro_hand_over(co, to);
+	else
+		bf_coro_leave(co);
+}
+
 static size_t round_up(size_t bytes, size_t to)
 {
 	return (bytes + to - 1) / to * to;
@@ -284,9 +296,6 @@ int bf_coro_create(struct bf_coro **out, void (*main)(void *arg), void *arg, siz
 	co->map_bytes = map_bytes;
 	co->page_bytes = page;
 	co->stack_bytes = stack_bytes;
-#if BF_TSAN
-	co->fiber = __tsan_create_fiber(0);
-#endif
 	bf_coro_reset(co, main, arg);
 	*out = co;
 	return 0;
@@ -297,6 +306,14 @@ void bf_coro_reset(struct bf_coro *co, void (*main)(void *arg), void *arg)
 #if BF_ASAN
 	/* An abandoned function leaves its redzones behind. */
 	__asan_unpoison_memory_region(stack_bottom(co), stack_room(co));
+#endif
+#if BF_TSAN
+	/* And its calls, which never return, would fill the fiber's list of calls in the end. A new fiber is slow. */
+	if (co->resets++ % RESETS_OF_FIBER == 0) {
+		if (co->fiber)
+			__tsan_destroy_fiber(co->fiber);
+		co->fiber = __tsan_create_fiber(0);
+	}
 #endif
 	co->main = main;
 	co->arg = arg;

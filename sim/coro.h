@@ -44,6 +44,12 @@ void bf_coro_leave(struct bf_coro *co);
  */
 void bf_coro_hand_over(struct bf_coro *co, struct bf_coro *to);
 
+/*
+ * From inside `co`: either of the two for the last time. Its function is abandoned, and its stack may be used for
+ * something else as soon as somebody else runs.
+ */
+void bf_coro_quit(struct bf_coro *co, struct bf_coro *to); /* NULL: back to whoever entered it */
+
 int bf_coro_finished(const struct bf_coro *co);
 
 /*

@@ -467,7 +467,7 @@ void bf_team_act(struct bf_team *t, struct bf_agent *self, uint32_t index, uint6
 	a->over = false;
 }
 
-void bf_team_follow(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask)
+void bf_team_follow(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, bool anew)
 {
 	const uint64_t local = bf_agent_now(self);
 	struct act *a = act_of(t);
@@ -479,6 +479,10 @@ void bf_team_follow(struct bf_team *t, struct bf_agent *self, uint32_t index, ui
 	a->come |= 1ull << index;
 	if (a->leader && all_follow(a))
 		followers_go(a);
+	if (anew) {
+		bf_agent_describe_by(self, describe, t);
+		bf_agent_sleep_anew(self, "its team");
+	}
 	sleep_in_team(t, self);
 }
 

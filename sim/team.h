@@ -59,10 +59,12 @@ void bf_team_lead_end(struct bf_team *t, uint32_t index, uint64_t followers_ps);
  * given that its followers would only spend time, meet the leader, and access memory that no one else touches
  * meanwhile. `fenced`: they meet after a fence of their block, which the meeting executes. A meeting returns whether
  * the followers' stores before it are such that views count (those that take the slow path). At the end, before which
- * they met at least once, the followers go on from their last meeting, `spent_ps` later.
+ * they met at least once, the followers go on from their last meeting, `spent_ps` later. A follower that comes `anew`
+ * needs no stack while it sleeps: bf_team_follow() does not return; its function is called from the start in place of
+ * that.
  */
 void bf_team_act(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask);
-void bf_team_follow(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask);
+void bf_team_follow(struct bf_team *t, struct bf_agent *self, uint32_t index, uint64_t mask, bool anew);
 bool bf_team_act_meet(struct bf_team *t, uint64_t spent_ps, bool fenced);
 void bf_team_act_end(struct bf_team *t, uint64_t spent_ps);
 

@@ -60,7 +60,7 @@ BF_DEVICE enum bf_led bf_ll_act(struct bf_thread *t, const struct bf_ll_lane *l)
 {
 	if (l->s->bugs || bf_ibgda_mistakes(l->state) || bf_ibgda_suspected(l->state))
 		return BF_APART;
-	return bf_act(t);
+	return bf_act(t, l->round + 1);
 }
 
 /* Nothing is under way when the last block leaves. */
@@ -68,6 +68,8 @@ BF_DEVICE void bf_ll_run(struct bf_thread *t, const struct bf_ll_job *job, enum 
 {
 	struct bf_ll_lane l = bf_ll_lane(t, job);
 
+	l.round = bf_anew(t);
+	l.set = work == BF_LL_DISPATCH ? l.round & 1u : 0;
 	for (; l.round != l.s->rounds; l.round++) {
 		enum bf_led led;
 

@@ -62,8 +62,10 @@
  *
  * A whole warp may go further: lane 0 executes the code for all, with what other lanes do of their own (shares of a
  * copy, of a sum) in a form of its own. Between two of these, all lanes meet at least once.
- *   enum bf_led bf_act(t)                  all lanes call. Lane 0 gets BF_LEADS, the others BF_LED when it is done; or
- *                                          all get BF_APART
+ *   enum bf_led bf_act(t, next)            all lanes call. Lane 0 gets BF_LEADS, the others BF_LED when it is done; or
+ *                                          all get BF_APART. With a `next` other than 0, the others need nothing of
+ *                                          what they have so far: in place of BF_LED, their kernel may be called anew
+ *   uint32_t bf_anew(t)                    the `next` with which it was; 0: it is called for the first time
  *   int bf_acts(t)                         this lane acts for all
  *   void bf_act_end(t)                     right after a meeting
  * These do something only while a lane acts:

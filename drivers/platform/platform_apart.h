@@ -23,10 +23,16 @@ BF_DEVICE void bf_lead_end(struct bf_thread *t, uint32_t mask, uint32_t done)
 	(void)done;
 }
 
-BF_DEVICE enum bf_led bf_act(struct bf_thread *t)
+BF_DEVICE enum bf_led bf_act(struct bf_thread *t, uint32_t next)
 {
 	(void)t;
+	(void)next;
 	return BF_APART;
+}
+BF_DEVICE uint32_t bf_anew(const struct bf_thread *t)
+{
+	(void)t;
+	return 0;
 }
 BF_DEVICE int bf_acts(const struct bf_thread *t)
 {

@@ -44,6 +44,7 @@ struct bf_thread {
 	struct bf_sim_warp *team;
 	uint32_t lane, warp, warps, block, blocks;
 	uint32_t stall_ns; /* longest stall; 0: never any */
+	uint32_t anew;     /* what it said before its kernel was called anew */
 	struct bf_rng stalls;
 	void *grid; /* its place in a grid that has shared memory (drivers/backend/cluster.h); NULL: there is none */
 };
@@ -298,7 +299,7 @@ static inline int bf_sim_may_act(const struct bf_thread *t)
 	       !(sim->faults && bf_fault_plan_weakens(sim->faults));
 }
 
-static inline enum bf_led bf_act(struct bf_thread *t)
+static inline enum bf_led bf_act(struct bf_thread *t, uint32_t next)
 {
 	struct bf_sim_warp *w = t->team;
 
@@ -308,13 +309,19 @@ static inline enum bf_led bf_act(struct bf_thread *t)
 	if (!w->acts_next)
 		return BF_APART;
 	if (t->lane) {
-		bf_team_follow(w->team, t->agent, t->lane, BF_FULL_WARP);
+		t->anew = next;
+		bf_team_follow(w->team, t->agent, t->lane, BF_FULL_WARP, next != 0);
 		return BF_LED;
 	}
 	w->acts = true;
 	w->others_ps = 0;
 	bf_team_act(w->team, t->agent, 0, BF_FULL_WARP);
 	return BF_LEADS;
+}
+
+static BF_ALWAYS_INLINE uint32_t bf_anew(const struct bf_thread *t)
+{
+	return t->anew;
 }
 
 static BF_ALWAYS_INLINE int bf_acts(const struct bf_thread *t)

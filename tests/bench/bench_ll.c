@@ -1,17 +1,16 @@
 /*
  * DeepEP's low-latency exchange at its published shape: the processor time that it takes, and how its
  * simulated times stand to the published ones. 8 PEs, 128 tokens, hidden 7168, top-8 of 256 experts, FP8 dispatch, BF16
- * combine; ordering sc, no records, no ICRC. The first round makes the stacks of all lanes and touches most memory for
- * the first time.
+ * combine; ordering sc, no records, no ICRC. The first round touches most memory for the first time.
  *
  *	bench_ll [ROUNDS]
  *	bench_ll --pes N [--tokens N] [--blocks N] [--groups N] [--warps N] [--zero-copy]
  *
- * With --pes, one round of a larger world with fewer SMs (--blocks) and warps on each (--groups of --warps): each lane
- * has a stack with a guard page (before Linux 6.13 two of the 65530 mappings of a process). And with fewer tokens,
- * where time is short, or with DeepEP's zero copy, where memory is: the experts' answers are kept once, not twice. Such
- * times are not DeepEP's, which has a group of warps for each expert; the row says what it
- * was run with.
+ * With --pes, one round of a larger world with fewer SMs (--blocks) and warps on each (--groups of --warps): a lane
+ * that runs by itself has a stack with a guard page (before Linux 6.13 two of the 65530 mappings of a process). And
+ * with fewer tokens, where time is short, or with DeepEP's zero copy, where memory is: the experts' answers are kept
+ * once, not twice. Such times are not DeepEP's, which has a group of warps for each expert; the row says what it was
+ * run with.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/compiler.h"
 #include "sim/coro.h"
 #include "sim/sanitizers.h"
 
@@ -129,6 +130,61 @@ START_TEST(hands_over)
 	}
 	ck_assert_int_eq(used, 9);
 	ck_assert_mem_eq(trace, expected, sizeof(expected));
+}
+END_TEST
+
+/* Two stacks in turns, each given up deep inside a function, more often than their frames could pile up. */
+#define QUITS 20000
+
+struct quitter {
+	struct bf_coro *co[2];
+	int runs, aligned;
+};
+
+static void quit_deep(void *arg);
+
+static BF_NOINLINE int quit_at(struct quitter *q, int depth)
+{
+	struct bf_coro *self = q->co[q->runs & 1], *other = q->co[(q->runs + 1) & 1];
+	_Alignas(16) char local[64];
+	volatile char *p = local;
+
+	*p = (char)depth;
+	if (depth)
+		return quit_at(q, depth - 1) + *p;
+	q->aligned += ((unsigned long)p & 15) == 0;
+	if (++q->runs % 3 == 0)
+		bf_coro_quit(self, NULL);
+	bf_coro_reset(other, quit_deep, q);
+	bf_coro_quit(self, other);
+	return *p;
+}
+
+static void quit_deep(void *arg)
+{
+	struct quitter *q = arg;
+
+	quit_at(q, 8);
+	ck_abort_msg("went on after it had quit");
+}
+
+START_TEST(quits)
+{
+	struct quitter q = { 0 };
+
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(bf_coro_create(&q.co[i], quit_deep, &q, 32768), 0);
+	while (q.runs < QUITS) {
+		struct bf_coro *next = q.co[q.runs & 1];
+
+		bf_coro_reset(next, quit_deep, &q);
+		bf_coro_enter(next);
+		ck_assert_int_eq(q.runs % 3, 0);
+		ck_assert(bf_coro_finished(q.co[0]) && bf_coro_finished(q.co[1]));
+	}
+	ck_assert_int_eq(q.aligned, q.runs);
+	for (int i = 0; i < 2; i++)
+		bf_coro_destroy(q.co[i]);
 }
 END_TEST
 
@@ -290,6 +346,7 @@ int main(void)
 	tcase_add_test(t, runs_in_steps_and_finishes);
 	tcase_add_test(t, nests);
 	tcase_add_test(t, hands_over);
+	tcase_add_test(t, quits);
 	tcase_add_test(t, keeps_registers_and_modes);
 	tcase_add_test(t, stack_is_as_large_as_asked);
 	tcase_add_test(t, many);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/agent.h"
+#include "sim/agent_internal.h"
 #include "sim/rng.h"
 #include "sim/sim.h"
 #include "sim/team.h"
@@ -273,9 +274,9 @@ struct acting {
 	struct bf_team *team[WARPS];
 	struct bf_view *view[WARPS * MEMBERS];
 	uint64_t seed;
-	enum how { EACH, ACTS, STANDS } how;
-	bool polls;                 /* the others look at the clock between */
-	struct seen seen[SEEN_MAX]; /* what leaders did, in its order */
+	enum how { EACH, ACTS, ACTS_ANEW, STANDS } how; /* ANEW: followers give up their stacks */
+	bool polls;                                     /* the others look at the clock between */
+	struct seen seen[SEEN_MAX];                     /* what leaders did, in its order */
 	uint32_t n;
 	uint64_t ended[WARPS]
 		      [MEMBERS]; /* of the others the time is enough: nobody sees them but by what the leaders do */
@@ -284,6 +285,7 @@ struct acting {
 struct actor {
 	struct acting *w;
 	uint32_t warp, lane;
+	uint32_t round; /* of a follower: where it goes on when it is called anew */
 };
 
 /* Of one step of one warp: what the leader spends, waits and spends again, what the others spend; how they meet. */
@@ -342,12 +344,14 @@ static void each_for_itself(struct acting *w, struct bf_agent *a, const struct a
 	}
 }
 
-static void one_for_all(struct acting *w, struct bf_agent *a, const struct actor *who)
+static void one_for_all(struct acting *w, struct bf_agent *a, struct actor *who)
 {
 	struct bf_team *team = w->team[who->warp];
 
 	if (who->lane) {
-		bf_team_follow(team, a, who->lane, (1ull << MEMBERS) - 1);
+		who->round++;
+		bf_team_follow(team, a, who->lane, (1ull << MEMBERS) - 1, w->how == ACTS_ANEW);
+		ck_assert_int_ne(w->how, ACTS_ANEW);
 		return;
 	}
 	bf_team_act(team, a, 0, (1ull << MEMBERS) - 1);
@@ -356,6 +360,8 @@ static void one_for_all(struct acting *w, struct bf_agent *a, const struct actor
 
 		leads(w, a, who, &s, i);
 		bf_team_act_meet(team, s.others, s.fenced);
+		for (uint32_t lane = 1; w->how == ACTS_ANEW && lane < MEMBERS; lane++)
+			ck_assert_ptr_null(bf_team_follower(team, lane)->coro);
 	}
 	bf_team_act_end(team, 0);
 }
@@ -378,11 +384,14 @@ static void side_by_side(struct acting *w, struct bf_agent *a, const struct acto
 
 static void actor_main(struct bf_agent *a, void *arg)
 {
-	const struct actor *who = arg;
+	struct actor *who = arg;
 	struct acting *w = who->w;
 
-	for (uint32_t round = 0; round < 2; round++) {
-		if (w->how == ACTS)
+	/* What it does behind a round, it does first when it is called anew. */
+	if (who->round)
+		w->ended[who->warp][who->lane] += bf_agent_now(a);
+	for (uint32_t round = who->round; round < 2; round++) {
+		if (w->how == ACTS || w->how == ACTS_ANEW)
 			one_for_all(w, a, who);
 		else if (w->how == STANDS)
 			side_by_side(w, a, who);
@@ -410,7 +419,7 @@ static void act(struct acting *w, uint64_t seed, enum how how, bool polls)
 			ck_assert_int_eq(bf_team_create(w->sim, MEMBERS, "warp", &w->team[i / MEMBERS]), 0);
 		ck_assert_int_eq(bf_view_create(w->sim, &view, &w->view[i]), 0);
 		opts.view = w->view[i];
-		actor[i] = (struct actor){ w, i / MEMBERS, i % MEMBERS };
+		actor[i] = (struct actor){ w, i / MEMBERS, i % MEMBERS, 0 };
 		ck_assert_int_eq(bf_agent_create(w->sim, &opts, NULL), 0);
 	}
 	ck_assert_int_eq(bf_sim_run(w->sim, BF_NEVER), BF_RUN_IDLE);
@@ -444,9 +453,45 @@ static void as_each_for_itself(enum how how, bool polls)
 	}
 }
 
+/* Two lanes in three have run before when one after the other comes to where it needs no stack. */
+static void comes_anew(struct world *w, struct bf_agent *a, uint32_t id)
+{
+	const struct bf_agents *ags = w->sim->agents;
+
+	if (w->got[id][0]++ == 2)
+		return;
+	if (w->got[id][0] == 1 && id % 3)
+		bf_agent_delay(a, 10);
+	if (id)
+		bf_team_follow(w->team, a, id, ALL, true);
+	for (uint32_t round = 0; round < 2; round++) {
+		bf_team_act(w->team, a, id, ALL);
+		bf_agent_delay(a, 20);
+		bf_team_act_meet(w->team, 0, false);
+		w->got[id][1 + round] = ags->stacks.count + (ags->quit != NULL);
+		bf_team_act_end(w->team, 0);
+	}
+}
+
+START_TEST(no_stack_is_lost)
+{
+	const uint32_t waited = LANES - 1 - (LANES - 1) / 3;
+	struct world w;
+
+	ck_assert_int_eq(run(&w, comes_anew), BF_RUN_IDLE);
+	ck_assert_uint_eq(bf_agents_alive(w.sim), 0);
+	for (uint32_t i = 1; i < LANES; i++)
+		ck_assert_uint_eq(w.got[i][0], 3);
+	ck_assert_uint_eq(w.got[0][1], waited);
+	ck_assert_uint_eq(w.got[0][2], waited);
+	end(&w);
+}
+END_TEST
+
 START_TEST(one_acts_for_all)
 {
 	as_each_for_itself(ACTS, false);
+	as_each_for_itself(ACTS_ANEW, false);
 }
 END_TEST
 
@@ -488,6 +533,7 @@ int main(void)
 	tcase_add_test(t, mask_without_self_stops_the_run);
 	tcase_add_test(t, one_leads);
 	tcase_add_test(t, one_acts_for_all);
+	tcase_add_test(t, no_stack_is_lost);
 	tcase_add_test(t, one_stands_for_its_neighbours);
 	tcase_add_test(t, sizes);
 	suite_add_tcase(s, t);
