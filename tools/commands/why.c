@@ -514,7 +514,7 @@ static const struct bf_opt options[] = { { .name = NULL } };
 /* Line `i` of what the devices say that is read of them. */
 static const char *known_at(unsigned i)
 {
-	for (int d = 0; d < BF_EVIDENCE_DEVICES; d++)
+	for (enum bf_evidence_device d = 0; d < BF_EVIDENCE_DEVICES; d++)
 		for (const char *const *line = bf_evidence_about(d)->known; line && *line; line++)
 			if (i-- == 0)
 				return *line;

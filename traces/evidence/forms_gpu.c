@@ -110,7 +110,7 @@ static const struct bf_evidence_form forms[] = {
 	  bf_take_always },
 	{ "a PCIe error", "PCIe Bus Error:", BF_EVIDENCE_PCIE, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
 	{ "a PCIe error", "AER: ", BF_EVIDENCE_PCIE, BF_EVIDENCE_FAULT, { { 0 } }, take_aer },
-	/* Linux: drivers/pci/pcie/dpc.c, drivers/pci/pci.c, drivers/nvme/host/pci.c */
+	/* Linux: drivers/pci/pcie/dpc.c, drivers/pci/pci.c, and pci.c of the device's driver */
 	{ "a PCIe error", "DPC: containment event", BF_EVIDENCE_PCIE, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
 	{ "a PCIe error", "device inaccessible", BF_EVIDENCE_PCIE, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
 	{ "a PCIe error",
