@@ -109,11 +109,11 @@ run_pair() {
 	[ $((RANDOM % 10)) -ne 0 ] || victim=$(pick server client)
 	[ $victim = none ] || limit=10 # a receiver whose sender is gone hears nothing, ever
 	# shellcheck disable=SC2086 # options and programs are words
-	timeout -k 5 $limit "$BELFRY" exec --net soak-$$ $options --seed "$number" --faults "$plan0" -- $program -p $port >server 2>&1 &
+	LD_PRELOAD=$clock timeout -k 5 $limit "$BELFRY" exec --net soak-$$ $options --seed "$number" --faults "$plan0" -- $program -p $port >server 2>&1 &
 	server=$!
 	ready $port $server
 	# shellcheck disable=SC2086
-	timeout -k 5 $limit "$BELFRY" exec --net soak-$$ $options --seed "$number" --faults "$plan1" -- $program -p $port 127.0.0.1 >client 2>&1 &
+	LD_PRELOAD=$clock timeout -k 5 $limit "$BELFRY" exec --net soak-$$ $options --seed "$number" --faults "$plan1" -- $program -p $port 127.0.0.1 >client 2>&1 &
 	client=$!
 	other_failed=no
 	if [ $victim != none ]; then

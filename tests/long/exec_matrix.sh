@@ -47,10 +47,10 @@ pair() {
 	[[ $name =~ $only ]] && [[ ! $name =~ $alike ]] || return 0
 	next_port
 	start=$(($(date +%s%N) / 1000000))
-	timeout -k 5 $seconds "$BELFRY" exec --net "$net" $options -- "$@" -p $port >server 2>&1 &
+	LD_PRELOAD=$clock timeout -k 5 $seconds "$BELFRY" exec --net "$net" $options -- "$@" -p $port >server 2>&1 &
 	server=$!
 	ready $port $server
-	timeout -k 5 $seconds "$BELFRY" exec --net "$net" $options -- "$@" -p $port 127.0.0.1 >client 2>&1 || {
+	LD_PRELOAD=$clock timeout -k 5 $seconds "$BELFRY" exec --net "$net" $options -- "$@" -p $port 127.0.0.1 >client 2>&1 || {
 		code=$?
 		why="the client left with $code"
 	}
@@ -117,7 +117,7 @@ pair "atomic lat compare and swap" "$judged" ib_atomic_lat -x 1 -n 200 -A CMP_AN
 pair "write bw 64 QPs both ways judged" "$judged" ib_write_bw -x 1 -n 20 -q 64 -b -s 512
 for op in write read send; do
 	for mode in trap poll; do
-		pair "$op bw all sizes $mode" "--doorbells $mode" ib_${op}_bw -x 1 -n 20 -a
+		pair "$op bw all sizes $mode" "--doorbells $mode" ib_${op}_bw -x 1 -n 5 -a
 		pair "$op lat all sizes $mode" "--doorbells $mode" ib_${op}_lat -x 1 -n 5 -a
 	done
 	pair "$op bw all sizes both ways" "" ib_${op}_bw -x 1 -n 10 -a -b

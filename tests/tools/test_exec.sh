@@ -217,11 +217,11 @@ have() {
 # pair COMMAND...: a server and a client of one protocol, on this machine.
 pair() {
 	next_port
-	timeout 100 "$BELFRY" exec --net "$net" $options -- "$@" -p $port >server 2>&1 &
+	LD_PRELOAD=$clock timeout 100 "$BELFRY" exec --net "$net" $options -- "$@" -p $port >server 2>&1 &
 	server=$!
 	ready $port $server || fail "$*: the server does not listen"
 	code=0
-	timeout 100 "$BELFRY" exec --net "$net" $options -- "$@" -p $port 127.0.0.1 >out 2>err || code=$?
+	LD_PRELOAD=$clock timeout 100 "$BELFRY" exec --net "$net" $options -- "$@" -p $port 127.0.0.1 >out 2>err || code=$?
 	wait $server || { cat server >err; fail "$*: the server failed"; }
 	[ $code -eq 0 ] || fail "$*: the client failed with $code"
 }

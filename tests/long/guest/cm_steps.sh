@@ -2,6 +2,7 @@
 # Runs in a guest of the lab: connections by librdmacm between Linux's connection manager, over soft-RoCE, and that of
 # `belfry exec`, each end as the client once. What the managers say to each other comes back in /out/cm.pcap.
 . checks.sh
+[ ! -e /bin/clock.so ] || export LD_PRELOAD=/bin/clock.so
 details=/tmp/details
 patience=60 # seconds for a pair of programs
 ready=listens

@@ -5,6 +5,7 @@
 #   mlx5_steps.sh server N                  one end of each exchange with another machine, at TCP ports N up
 #   mlx5_steps.sh client N gid|lid          the other, with a server behind 10.0.2.2; LIDs are used if both have some
 . /bin/checks.sh
+[ ! -e /bin/clock.so ] || export LD_PRELOAD=/bin/clock.so
 
 core=/sys/bus/pci/drivers/mlx5_core
 port=/sys/class/infiniband/mlx5_0/ports/1

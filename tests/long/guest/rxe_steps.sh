@@ -8,6 +8,7 @@
 #				wire_pair for each MTU, on a good cable and on one that loses packets, and at one MTU
 #				on cables that corrupt, repeat and reorder
 . checks.sh
+[ ! -e /bin/clock.so ] || export LD_PRELOAD=/bin/clock.so
 
 # What fails is shown in whole at the end.
 details=/tmp/details

@@ -4,6 +4,7 @@
 #	switch_steps.sh server|client ROUND...		is 10.0.0.2 or 10.0.0.1
 # A round is `all`, `reliable` (what a network that loses packets must not break), each at TCP ports of its own.
 . /bin/checks.sh
+[ ! -e /bin/clock.so ] || export LD_PRELOAD=/bin/clock.so
 
 network() {
 	ip link set eth0 up && ip addr add "$1/24" dev eth0 && rdma link add rxe0 type rxe netdev eth0 &&
