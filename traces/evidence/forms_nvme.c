@@ -6,7 +6,7 @@
 #include "traces/evidence/evidence_internal.h"
 
 /*
- * Linux blk_mq: a status of type and code behind each other, as 0xTCC with flags above (NVMe Base 2.0, figure 92).
+ * Linux blk_mq: a status of type and code behind each other, as 0xTCC with flags above (NVMe Base 2.0, 3.3.3.2.1).
  * False: it is none, or that of success.
  */
 static bool set_status(struct bf_evidence *e, int64_t status)

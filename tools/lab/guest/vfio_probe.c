@@ -53,7 +53,7 @@ struct dma_buf_get {
 
 #define PAGE 4096u
 #define IOVA 0x100000u
-#define DOORBELLS 0x1000u /* NVMe Base 2.0, 3.1.2: doorbell registers begin there */
+#define DOORBELLS 0x1000u /* NVMe over PCIe 1.0, 3.1.2: doorbell registers begin there */
 
 static void fail(const char *what)
 {

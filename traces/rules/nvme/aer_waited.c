@@ -35,7 +35,8 @@ const struct bf_rule bf_rule_nvme_aer_waited = {
 			 "so that it seems to work.",
 		.fix = "Leave event requests outstanding, with identifiers of their own, and take their completions "
 		       "when they come.",
-		.sources = "NVM Express Base 2.0, 5.2; docs/hardware/nvme.md#other-controllers-3",
+		.sources = "NVM Express Base 2.0, Asynchronous Event Request; "
+			   "docs/hardware/nvme.md#other-controllers-3",
 		.example = "run nvme-admin --commands 13 --bug aer-waited",
 		.twin = "run nvme-admin --commands 13",
 	},

@@ -45,7 +45,7 @@ const struct bf_rule bf_rule_nvme_cq_freed = {
 			 "not that they are good.",
 		.fix = "Read status and command identifier of every entry first, then ring the head doorbell, once for the "
 		       "batch.",
-		.sources = "NVM Express Base 2.0, 3.3.1; docs/hardware/nvme.md#doorbells-2",
+		.sources = "NVM Express Base 2.0, Queue Model; docs/hardware/nvme.md#doorbells-2",
 		.test = "tests/drivers/test_trial_own_nvme.c",
 		.why = "No workload of ours rings early; Belfry's own driver says what it takes.",
 	},

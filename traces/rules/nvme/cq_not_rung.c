@@ -40,7 +40,7 @@ const struct bf_rule bf_rule_nvme_cq_not_rung = {
 			 "lap.",
 		.fix = "Ring the completion queue's head doorbell after consuming entries, at the latest before the "
 		       "queue is full.",
-		.sources = "NVM Express Base 2.0, 3.3.1; docs/hardware/nvme.md#queues-5",
+		.sources = "NVM Express Base 2.0, Queue Model; docs/hardware/nvme.md#queues-5",
 		.example = "run nvme-verify --commands 60 --depth 8 --size 512 --bug cq-head-never-rung",
 		.twin = "run nvme-verify --commands 60 --depth 8 --size 512",
 	},

@@ -37,7 +37,8 @@ const struct bf_rule bf_rule_nvme_doorbell_ignored = {
 		.hardware = "Doorbells accept slot numbers below the queue size, stored as 32 bits, for queues that exist, " "while the controller is ready. Anything else is ignored or undefined.",
 		.wrong = "The write had no effect, or one that differs from controller to controller.",
 		.fix = "Look at the value and at the controller's state that the finding names.",
-		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; docs/hardware/nvme.md#doorbells-2; spdk/spdk#2171",
+		.sources = "NVM Express Base 2.0, Queue Model and Asynchronous Event Request; "
+			   "docs/hardware/nvme.md#doorbells-2; spdk/spdk#2171",
 		.example = "run nvme-verify --commands 60 --depth 8 --size 512 --timeout 10ms --bug tail-not-wrapped",
 		.twin = "run nvme-verify --commands 60 --depth 8 --size 512 --timeout 10ms",
 	},

@@ -23,7 +23,8 @@ const struct bf_rule bf_rule_nvme_doorbell_lost = {
 		.wrong = "The driver rang, and the controller never saw that tail.",
 		.fix = "Flush write-combining before the doorbell; check the BAR mapping, and with shadow doorbells "
 		       "when an MMIO write is due.",
-		.sources = "NVM Express Base 2.0, 3.3.1 and 5.8; xnvme/xnvme#770; enfiskutensykkel/ssd-gpu-dma#32",
+		.sources = "NVM Express Base 2.0, Queue Model and Doorbell Buffer Config; xnvme/xnvme#770; "
+			   "enfiskutensykkel/ssd-gpu-dma#32",
 		.example = "run nvme-read --commands 8 --timeout 1ms --faults 'lost-doorbell skip=5 count=1'",
 		.twin = "run nvme-read --commands 8 --timeout 1ms",
 	},

@@ -31,7 +31,7 @@ const struct bf_rule bf_rule_nvme_doorbell_reordered = {
 		.wrong = "The tail went back: a controller that accepts it treats the ring as nearly full and fetches a " "whole lap of old entries; one that does not ignores the doorbell.",
 		.fix = "Map doorbells uncached, one thread rings at a time, and each doorbell is drained (s_waitcnt "
 		       "vmcnt and vscnt, __threadfence_system()) before the next one.",
-		.sources = "NVM Express Base 2.0, 3.3.1; ROCm/rocm-xio PR#114",
+		.sources = "NVM Express Base 2.0, Queue Model; ROCm/rocm-xio PR#114",
 		.example = "run nvme-verify --commands 8 --size 512 --bug doorbell-reorder",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

@@ -23,7 +23,7 @@ const struct bf_rule bf_rule_nvme_config_enabled = {
 			    "and must not change while it is 1.",
 		.wrong = "The write came too late: the controller starts with what stood there before.",
 		.fix = "Program AQA, ASQ, ACQ and CC first, set CC.EN last.",
-		.sources = "NVM Express Base 2.0, 3.5.1; MoatLab/FEMU#96",
+		.sources = "NVM Express Base 2.0, Controller Initialization; MoatLab/FEMU#96",
 		.example = "run nvme-verify --commands 8 --size 512 --bug aqa-after-enable",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
@@ -44,7 +44,7 @@ const struct bf_rule bf_rule_nvme_reset_early = {
 			    "that is undefined.",
 		.wrong = "CSTS.RDY is still 1 from before: the driver takes the controller for ready, and it is not.",
 		.fix = "After CC.EN = 0 wait until CSTS.RDY is 0, at most CAP.TO, then program AQA, ASQ, ACQ and CC.",
-		.sources = "NVM Express Base 2.0, 3.1.3.5 and 3.5.1",
+		.sources = "NVM Express Base 2.0, 3.1.3.5 and Controller Initialization",
 		.example = "run nvme-verify --commands 8 --size 512 --bug reset-no-wait",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
@@ -65,7 +65,7 @@ const struct bf_rule bf_rule_nvme_not_ready = {
 			    "is 1 and until a reset or shutdown.",
 		.wrong = "The command was announced to a controller that ignores doorbells, so it is never fetched.",
 		.fix = "Poll CSTS until RDY is 1 (and CFS 0) before the first admin command.",
-		.sources = "NVM Express Base 2.0, 3.5.1",
+		.sources = "NVM Express Base 2.0, Controller Initialization",
 		.example = "run nvme-verify --commands 8 --size 512 --bug enable-no-wait",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
@@ -87,7 +87,8 @@ const struct bf_rule bf_rule_nvme_no_queue = {
 		.wrong = "The queue was never created, its creation failed or was not waited for, or its number is "
 			 "another one.",
 		.fix = "Ring only queues whose creation has completed with status 0.",
-		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; docs/hardware/nvme.md#other-controllers-2",
+		.sources = "NVM Express Base 2.0, Queue Model and Asynchronous Event Request; "
+			   "docs/hardware/nvme.md#other-controllers-2",
 		.example = "run nvme-verify --commands 8 --size 512 --bug queue-not-created",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
@@ -109,7 +110,7 @@ const struct bf_rule bf_rule_nvme_doorbell_unchanged = {
 		.wrong = "Either the doorbell was rung twice, or a whole lap of entries was announced at once, which "
 			 "looks like none.",
 		.fix = "Ring only when the tail has moved, and announce at most one entry less than the ring has.",
-		.sources = "NVM Express Base 2.0, 5.2 (asynchronous event, invalid doorbell write value)",
+		.sources = "NVM Express Base 2.0, Asynchronous Event Request (invalid doorbell write value)",
 		.example = "run nvme-verify --commands 8 --size 512 --bug doorbell-twice",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},
@@ -130,7 +131,8 @@ const struct bf_rule bf_rule_nvme_head_past_tail = {
 		.wrong = "It passes the last posted entry: the driver takes old entries for new ones, so its phase "
 			 "is wrong.",
 		.fix = "Advance the head only past entries whose phase tag is the one of this lap.",
-		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; docs/hardware/nvme.md#doorbells-2; tianocore/edk2#6912",
+		.sources = "NVM Express Base 2.0, Queue Model and Asynchronous Event Request; "
+			   "docs/hardware/nvme.md#doorbells-2; tianocore/edk2#6912",
 		.example = "run nvme-verify --commands 60 --depth 8 --size 512 --timeout 10ms --bug cq-ring-ahead",
 		.twin = "run nvme-verify --commands 60 --depth 8 --size 512 --timeout 10ms",
 	},
@@ -153,7 +155,8 @@ const struct bf_rule bf_rule_nvme_cid_in_use = {
 		.wrong = "Two commands with one identifier are in flight: their completions cannot be told apart. A "
 			 "slot may be free (SQHD has passed it) long before its command is done.",
 		.fix = "Take identifiers from a list of free ones, not from the slot's number.",
-		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; docs/hardware/nvme.md#queues-3; spdk/spdk#1795",
+		.sources = "NVM Express Base 2.0, Queue Model and Asynchronous Event Request; "
+			   "docs/hardware/nvme.md#queues-3; spdk/spdk#1795",
 		.example = "run nvme-mixed --commands 300 --depth 8 --size 512 --bug cid-by-tail",
 		.twin = "run nvme-mixed --commands 300 --depth 8 --size 512",
 	},
@@ -177,7 +180,7 @@ const struct bf_rule bf_rule_nvme_fused_half = {
 			 "Aborted due to Missing Fused Command.",
 		.fix = "Reserve both slots at once, fill both, ring once. A pair may wrap from the last slot to slot "
 		       "0.",
-		.sources = "NVM Express Base 2.0, 3.4.2",
+		.sources = "NVM Express Base 2.0, Fused Operations",
 		.example = "run nvme-mixed --commands 60 --size 512 --bug fused-half",
 		.twin = "run nvme-mixed --commands 60 --size 512",
 	},

@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_nvme_enable_refused = {
 		.wrong = "One of these registers holds a value that the controller does not support.",
 		.fix = "CC.MPS within CAP.MPSMIN and MPSMAX, CC.CSS and CC.AMS as CAP says, ASQ and ACQ on a page, "
 		       "AQA with at least two entries each.",
-		.sources = "NVM Express Base 2.0, 3.5.1; docs/hardware/nvme.md#enable-3",
+		.sources = "NVM Express Base 2.0, Controller Initialization; docs/hardware/nvme.md#enable-3",
 		.example = "run nvme-verify --commands 8 --size 512 --bug cc-mps",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

@@ -64,7 +64,7 @@ const struct bf_rule bf_rule_nvme_entry_early = {
 			 "what an earlier lap left.",
 		.fix = "Store the whole entry, fence, then ring; threads that share a queue ring only for slots "
 		       "that are filled.",
-		.sources = "NVM Express Base 2.0, 3.3.1.2; docs/hardware/nvme.md#queues",
+		.sources = "NVM Express Base 2.0, Queue Model; docs/hardware/nvme.md#queues",
 		.example = "run nvme-verify --commands 8 --size 512 --bug doorbell-first",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

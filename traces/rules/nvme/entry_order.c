@@ -40,7 +40,8 @@ const struct bf_rule bf_rule_nvme_entry_order = {
 			 "mixture of two commands.",
 		.fix = "Between the last store into the entry and the doorbell put a release fence that reaches the "
 		       "device (sfence or dma_wmb() on a CPU, __threadfence_system() on a GPU).",
-		.sources = "NVM Express Base 2.0, 3.3.1.2; Linux Documentation/memory-barriers.txt; docs/hardware/nvme.md#queues; spdk/spdk#1828",
+		.sources = "NVM Express Base 2.0, Queue Model; Linux Documentation/memory-barriers.txt; "
+			   "docs/hardware/nvme.md#queues; spdk/spdk#1828",
 		.example = "run nvme-verify --commands 8 --size 512 --bug no-fence-before-doorbell",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

@@ -47,7 +47,7 @@ const struct bf_rule bf_rule_nvme_flush_early = {
 		.wrong = "Writes were in flight when the last Flush of the queue was fetched: nothing says that they "
 			 "are on the medium.",
 		.fix = "Wait for the completions of the writes, then send Flush; or set FUA in the writes.",
-		.sources = "NVM Command Set 1.0, 3.2.2; NVM Express Base 2.0, 5.27.1.4",
+		.sources = "NVM Express Base 2.0, Flush and Volatile Write Cache",
 		.example = "run nvme-verify --commands 8 --size 512 --bug flush-early",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

@@ -25,7 +25,7 @@ const struct bf_rule bf_rule_nvme_keep_alive = {
 			 "late or never.",
 		.fix = "Send Keep Alive at half the time-out, from a thread that no I/O can hold up, or set the "
 		       "feature to 0.",
-		.sources = "NVM Express Base 2.0, 3.9 and 5.27.1.12",
+		.sources = "NVM Express Base 2.0, Keep Alive and Keep Alive Timer",
 		.test = "tests/traces/test_rules_nvme_more.c",
 		.why = "The driver sets no keep-alive timer.",
 	},

@@ -30,7 +30,7 @@ const struct bf_rule bf_rule_nvme_lba_range = {
 		.wrong = "Blocks were counted in another unit, most often 512 bytes on a namespace of 4096, or NLB "
 			 "was taken as counted from 1.",
 		.fix = "Divide by 1 << LBADS of the format in use.",
-		.sources = "NVM Command Set 1.0, 3.2",
+		.sources = "NVM Command Set 1.0, I/O commands",
 		.example = "run nvme-verify --commands 64 --threads 4 --capacity 1048576 --lba 4096 --bug lba-units",
 		.twin = "run nvme-verify --commands 64 --threads 4 --capacity 1048576 --lba 4096",
 	},

@@ -89,7 +89,7 @@ const struct bf_rule bf_rule_nvme_left_on = {
 			 "lost.",
 		.fix = "On every exit path: delete I/O queues, set CC.SHN to 1, wait until CSTS.SHST is 2, clear "
 		       "CC.EN.",
-		.sources = "NVM Express Base 2.0, 3.6.1; docs/hardware/nvme.md",
+		.sources = "NVM Express Base 2.0, Controller Shutdown; docs/hardware/nvme.md",
 		.test = "tests/traces/test_rules_nvme_more.c",
 		.why = "Every workload shuts its controller down; one that fails is abandoned with its device.",
 	},

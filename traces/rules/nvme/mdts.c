@@ -39,7 +39,7 @@ const struct bf_rule bf_rule_nvme_mdts = {
 			    "CC.MPS); 0 means no limit.",
 		.wrong = "The command was refused as a whole with Invalid Field in Command.",
 		.fix = "Split transfers at MDTS.",
-		.sources = "NVM Express Base 2.0, 5.17.2.1",
+		.sources = "NVM Express Base 2.0, Identify Controller data structure",
 		.example = "run nvme-verify --commands 2 --size 4M --bug mdts-ignored",
 		.twin = "run nvme-verify --commands 2 --size 2M",
 	},

@@ -78,7 +78,8 @@ const struct bf_rule bf_rule_nvme_nlb = {
 		.wrong = "PRP2 is 0 and the transfer goes beyond the first page: the controller reads or writes "
 			 "address 0, or fails.",
 		.fix = "NLB = blocks - 1, and as many PRPs as (offset + bytes) has pages.",
-		.sources = "NVM Command Set 1.0, 3.2.4; NVM Express Base 2.0, 4.1.1",
+		.sources = "NVM Command Set 1.0, Read and Write; "
+			   "NVM Express Base 2.0, Physical Region Page Entry and List",
 		.example = "run nvme-verify --commands 8 --bug nlb-off-by-one",
 		.twin = "run nvme-verify --commands 8",
 	},

@@ -24,7 +24,7 @@ const struct bf_rule bf_rule_nvme_no_answer = {
 		.hardware = "A command has no fixed time limit; a controller that has failed (CSTS.CFS) completes none.",
 		.wrong = "Nothing that the driver did explains it.",
 		.fix = "Abort, then reset the controller; look at CSTS and at the medium.",
-		.sources = "NVM Express Base 2.0, 5.1 and 3.7",
+		.sources = "NVM Express Base 2.0, Abort and Resets",
 		.test = "tests/traces/test_rules_nvme.c",
 		.why = "The model answers every command that it has fetched.",
 	},

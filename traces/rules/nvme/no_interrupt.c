@@ -68,7 +68,8 @@ const struct bf_rule bf_rule_nvme_no_interrupt = {
 			 "\"timeout, completion polled\".",
 		.fix = "Unmask the vector after handling it, give each queue the vector that its handler is for, and "
 		       "look at the queue once more after unmasking.",
-		.sources = "NVM Express Base 2.0, 3.3.3.3 and 3.1.3.3; starfive-tech/linux#98; inindev/nanopi-r5#23",
+		.sources = "NVM Express PCIe Transport 1.0, Interrupts; NVM Express Base 2.0, 3.1.3.3; "
+			   "starfive-tech/linux#98; inindev/nanopi-r5#23",
 		.test = "tests/traces/test_rules_nvme_more.c",
 		.why = "The driver polls.",
 	},

@@ -37,7 +37,7 @@ const struct bf_rule bf_rule_nvme_not_rung = {
 		.wrong = "Slots were filled and the doorbell was left to a later submission, which did not come.",
 		.fix = "Ring after the last command of a batch, whatever its number; a thread that waits rings "
 		       "first.",
-		.sources = "NVM Express Base 2.0, 3.3.1.2; docs/hardware/nvme.md#queues",
+		.sources = "NVM Express Base 2.0, Queue Model; docs/hardware/nvme.md#queues",
 		.example = "run nvme-verify --commands 30 --batch 4 --depth 8 --size 512 --bug doorbell-per-n",
 		.twin = "run nvme-verify --commands 30 --batch 4 --depth 8 --size 512",
 	},

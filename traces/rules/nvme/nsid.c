@@ -29,7 +29,7 @@ const struct bf_rule bf_rule_nvme_nsid = {
 			    "or Format.",
 		.wrong = "NSID is 0, FFFFFFFFh where that is not allowed, or a namespace that is not attached.",
 		.fix = "Take NSIDs from Identify, active namespace list (CNS 02h).",
-		.sources = "NVM Express Base 2.0, 3.2.1 and 5.27; spdk/spdk#1955",
+		.sources = "NVM Express Base 2.0, Namespaces and 5.27; spdk/spdk#1955",
 		.example = "run nvme-verify --commands 8 --size 512 --bug nsid-zero",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

@@ -34,7 +34,7 @@ const struct bf_rule bf_rule_nvme_numd = {
 		.hardware = "NUMD counts dwords from 0: the controller writes NUMD + 1.",
 		.wrong = "With the count of dwords there, the controller writes four bytes beyond the buffer.",
 		.fix = "NUMD = bytes / 4 - 1.",
-		.sources = "NVM Express Base 2.0, 5.16.1; docs/hardware/nvme.md#other-controllers-5",
+		.sources = "NVM Express Base 2.0, Get Log Page; docs/hardware/nvme.md#other-controllers-5",
 		.example = "run nvme-admin --commands 13 --bug numd-off-by-one",
 		.twin = "run nvme-admin --commands 13",
 	},

@@ -30,7 +30,7 @@ const struct bf_rule bf_rule_nvme_protection = {
 			 "the bits.",
 		.fix = "Set PRINFO only when Identify Namespace DPS says so, and leave the metadata buffer out with "
 		       "PRACT = 1.",
-		.sources = "NVM Command Set 1.0, 5.2; linux-nvme/nvme-cli#2016, #2085",
+		.sources = "NVM Command Set 1.0, End-to-end Data Protection; linux-nvme/nvme-cli#2016, #2085",
 		.example = "run nvme-verify --commands 8 --size 512 --bug pract",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

@@ -23,7 +23,7 @@ static inline struct bf_nvme_rule_prp bf_nvme_rule_prp_of(const struct bf_seen *
 	p.prp2 = bf_get_le64(e->tail + 32);
 	bytes = (bf_get_le16(e->tail + 48) + 1ull) << 9;
 	p.end = (p.prp2 | (BF_NVME_RULE_PAGE - 1)) - 7;
-	/* Up to two pages need no list (NVM Express Base 2.0, 4.1.1). */
+	/* Up to two pages need no list (NVM Express Base 2.0, Physical Region Page Entry and List). */
 	if (p.prp2 && bytes > 2 * BF_NVME_RULE_PAGE)
 		p.entries = (p.prp1 % BF_NVME_RULE_PAGE + bytes + BF_NVME_RULE_PAGE - 1) / BF_NVME_RULE_PAGE - 1;
 	return p;

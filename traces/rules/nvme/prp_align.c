@@ -29,7 +29,7 @@ const struct bf_rule bf_rule_nvme_prp_align = {
 		.wrong = "The offset of the buffer was carried into the other entries: PRP Offset Invalid, or, with "
 			 "controllers that ignore the low bits, data in the wrong place.",
 		.fix = "Round every address but the first down to its page.",
-		.sources = "NVM Express Base 2.0, 4.1.1",
+		.sources = "NVM Express Base 2.0, Physical Region Page Entry and List",
 		.example = "run nvme-verify --commands 8 --size 8192 --offset 512 --bug prp2-unaligned",
 		.twin = "run nvme-verify --commands 8 --size 8192 --offset 512",
 	},

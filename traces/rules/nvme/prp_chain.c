@@ -36,7 +36,8 @@ const struct bf_rule bf_rule_nvme_prp_chain = {
 			    "list's next page.",
 		.wrong = "The last slot holds a data address and the list continues beyond the page: the controller reads " "data as a list.",
 		.fix = "Put the address of the next page into the last slot and go on at that page's start.",
-		.sources = "NVM Express Base 2.0, 4.1.1; docs/hardware/nvme.md#data-pointers-2; ROCm/rocm-xio PR#133",
+		.sources = "NVM Express Base 2.0, Physical Region Page Entry and List; "
+			   "docs/hardware/nvme.md#data-pointers-2; ROCm/rocm-xio PR#133",
 		.example = "run nvme-verify --size 64K --list-offset 4032 --commands 4 --bug prp-no-chain",
 		.twin = "run nvme-verify --size 64K --list-offset 4032 --commands 4",
 	},

@@ -40,7 +40,7 @@ const struct bf_rule bf_rule_nvme_prp_list_shared = {
 		.wrong = "The list was filled again for another command before the one that it belongs to was "
 			 "complete: data goes to the pages of the other one.",
 		.fix = "One list for each command identifier, free again when that command has completed.",
-		.sources = "NVM Express Base 2.0, 4.1.1; ROCm/rocm-xio PR#164",
+		.sources = "NVM Express Base 2.0, Physical Region Page Entry and List; ROCm/rocm-xio PR#164",
 		.example = "run nvme-verify --size 64K --commands 8 --bug prp-list-shared",
 		.twin = "run nvme-verify --size 64K --commands 8",
 	},

@@ -33,7 +33,8 @@ const struct bf_rule bf_rule_nvme_prp_offset = {
 			    "first entry.",
 		.wrong = "The controller reads the start of the page as addresses: zeros, or another command's list.",
 		.fix = "PRP2 = I/O address of the page + offset of the list.",
-		.sources = "NVM Express Base 2.0, 4.1.1; docs/hardware/nvme.md#data-pointers-1",
+		.sources = "NVM Express Base 2.0, Physical Region Page Entry and List; "
+			   "docs/hardware/nvme.md#data-pointers-1",
 		.example = "run nvme-verify --size 64K --list-offset 512 --commands 4 --bug prp-list-offset",
 		.twin = "run nvme-verify --size 64K --list-offset 512 --commands 4",
 	},

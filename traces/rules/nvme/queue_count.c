@@ -54,7 +54,7 @@ const struct bf_rule bf_rule_nvme_queue_count = {
 		.wrong = "The two counts, in the low and the high half of dword 11, do not match the queues that are "
 			 "created. It works as long as the controller grants more.",
 		.fix = "Request both counts, less one each, and create at most what the answer grants.",
-		.sources = "NVM Express Base 2.0, 5.27.1.5; docs/hardware/nvme.md#admin-commands-9",
+		.sources = "NVM Express Base 2.0, Number of Queues; docs/hardware/nvme.md#admin-commands-9",
 		.test = "tests/traces/test_rules_nvme_more.c",
 		.why = "Every workload asks for what it creates.",
 	},

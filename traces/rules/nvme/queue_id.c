@@ -28,7 +28,8 @@ const struct bf_rule bf_rule_nvme_queue_id = {
 		.wrong = "The controller refused the command with Invalid Queue Identifier.",
 		.fix = "Number I/O queues from 1, name an I/O completion queue (1 up) for each submission queue, and "
 		       "look at the granted counts, which are from 0.",
-		.sources = "NVM Express Base 2.0, 5.4, 5.5 and 5.27.1.5; docs/hardware/nvme.md#admin-commands-9",
+		.sources = "NVM Express Base 2.0, 5.4, 5.5 and Number of Queues; "
+			   "docs/hardware/nvme.md#admin-commands-9",
 		.example = "run nvme-verify --commands 8 --size 512 --bug cqid-zero",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

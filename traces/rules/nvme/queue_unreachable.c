@@ -27,7 +27,7 @@ const struct bf_rule bf_rule_nvme_queue_unreachable = {
 			 "memory that was unmapped, or an IOMMU domain that the device is not in.",
 		.fix = "Create queues with the I/O address that mapping their memory gave, and unmap it after "
 		       "deleting them.",
-		.sources = "NVM Express Base 2.0, 9.5 (controller fatal status); xnvme/xnvme#770",
+		.sources = "NVM Express Base 2.0, Controller Fatal Status Condition; xnvme/xnvme#770",
 		.example = "run nvme-verify --commands 8 --size 512 --bug unmapped-queue",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

@@ -29,7 +29,7 @@ const struct bf_rule bf_rule_nvme_read_overlap = {
 		.wrong = "A thread that reads the buffer after the first completion may find the other read's data, or "
 			 "some of both. Only a benchmark that discards its data may do this.",
 		.fix = "One buffer for each command identifier, free again when its own completion has come.",
-		.sources = "NVM Express Base 2.0, 3.4",
+		.sources = "NVM Express Base 2.0, Command Submission and Completion",
 		.example = "run nvme-read --commands 8 --depth 4 --size 512 --bug buffer-shared",
 		.twin = "run nvme-read --commands 8 --depth 4 --size 512",
 	},

@@ -26,7 +26,8 @@ const struct bf_rule bf_rule_nvme_request_limit = {
 			    "Event Request commands may be outstanding.",
 		.wrong = "One more was sent, and was refused.",
 		.fix = "Count what is outstanding. QEMU never refuses an Abort: what works there is no proof.",
-		.sources = "NVM Express Base 2.0, 5.1 and 5.2; docs/hardware/nvme.md#other-controllers-1",
+		.sources = "NVM Express Base 2.0, Abort and Asynchronous Event Request; "
+			   "docs/hardware/nvme.md#other-controllers-1",
 		.test = "tests/traces/test_rules_nvme_more.c",
 		.why = "The driver has no event request and no Abort more than it may.",
 	},

@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_nvme_sequence = {
 		.hardware = "Some commands must come at a certain time: Set Features, Number of Queues, before any I/O queue " "is created.",
 		.wrong = "The controller refused it with Command Sequence Error.",
 		.fix = "Ask for queues once, between Identify and the first Create I/O Completion Queue.",
-		.sources = "NVM Express Base 2.0, 5.27.1.5",
+		.sources = "NVM Express Base 2.0, Number of Queues",
 		.example = "run nvme-verify --commands 8 --size 512 --bug queue-count-late",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

@@ -32,7 +32,7 @@ const struct bf_rule bf_rule_nvme_sgl = {
 			 "that is too short, a list without a last segment.",
 		.fix = "PSDT 0 for PRPs. For SGLs: length in bytes that covers the transfer, type 0 for data, "
 		       "segments in multiples of 16 that end with a last segment.",
-		.sources = "NVM Express Base 2.0, 4.1.2",
+		.sources = "NVM Express Base 2.0, Scatter Gather List",
 		.example = "run nvme-verify --commands 8 --size 512 --bug sgl-flag",
 		.twin = "run nvme-verify --commands 8 --size 512",
 	},

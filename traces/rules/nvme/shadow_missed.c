@@ -28,7 +28,8 @@ const struct bf_rule bf_rule_nvme_shadow_missed = {
 			 "before its own store was visible, or found in EventIdx what was there before a reset.",
 		.fix = "Clear both buffers before Doorbell Buffer Config. Store the shadow doorbell, full fence, read "
 		       "EventIdx, ring when (u16)(new - event - 1) < (u16)(new - old).",
-		.sources = "NVM Express Base 2.0, 5.8 and annex B.5; Linux drivers/nvme/host/pci.c, "
+		.sources = "NVM Express Base 2.0, Doorbell Buffer Config and annex on shadow doorbells; "
+			   "Linux drivers/nvme/host/pci.c, "
 			   "nvme_dbbuf_need_event(); microsoft/openvmm PR#4011",
 		.example = "run nvme-verify --commands 60 --depth 8 --size 512 --dbbuf --timeout 10ms --bug "
 			   "shadow-compare",

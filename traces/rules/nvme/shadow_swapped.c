@@ -26,7 +26,7 @@ const struct bf_rule bf_rule_nvme_shadow_swapped = {
 		.wrong = "The host stores doorbells where the controller keeps its event indices, and reads its own "
 			 "values back.",
 		.fix = "PRP1 = shadow doorbells, PRP2 = EventIdx.",
-		.sources = "NVM Express Base 2.0, 5.8",
+		.sources = "NVM Express Base 2.0, Doorbell Buffer Config",
 		.example = "run nvme-verify --commands 8 --size 512 --dbbuf --timeout 10ms --bug shadow-swapped",
 		.twin = "run nvme-verify --commands 8 --size 512 --dbbuf --timeout 10ms",
 	},

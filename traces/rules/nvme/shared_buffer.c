@@ -29,7 +29,7 @@ const struct bf_rule bf_rule_nvme_shared_buffer = {
 		.wrong = "A buffer was used again before its command was complete, so one read overwrites what "
 			 "another delivered.",
 		.fix = "Give a buffer back when its command's own completion has come, not when its slot is free.",
-		.sources = "NVM Express Base 2.0, 3.4",
+		.sources = "NVM Express Base 2.0, Command Submission and Completion",
 		.example = "run nvme-verify --commands 8 --depth 4 --size 512 --bug buffer-shared",
 		.twin = "run nvme-verify --commands 8 --depth 4 --size 512",
 	},

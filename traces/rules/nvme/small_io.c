@@ -54,7 +54,7 @@ const struct bf_rule bf_rule_nvme_small_io = {
 		.wrong = "Correct, but slower: each command moves a page for a part of it, and wears the medium.",
 		.fix = "Transfer multiples of 4 KiB at multiples of 4 KiB, or format the namespace with blocks of "
 		       "4096 bytes.",
-		.sources = "NVM Command Set 1.0, 5.8.2 (NPWG, NPWA)",
+		.sources = "NVM Command Set 1.0, NPWG and NPWA",
 		.example = "run nvme-write --size 512 --commands 64",
 		.twin = "run nvme-write --size 4096 --commands 64",
 	},

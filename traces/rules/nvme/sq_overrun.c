@@ -62,7 +62,7 @@ const struct bf_rule bf_rule_nvme_sq_overrun = {
 			    "of entries that it has not fetched.",
 		.wrong = "The ring was full and the driver stored the next lap's entry over one that was still due.",
 		.fix = "Keep the last SQHD of each queue and wait while tail + 1 == SQHD.",
-		.sources = "NVM Express Base 2.0, 3.3.1; docs/hardware/nvme.md#queues-3",
+		.sources = "NVM Express Base 2.0, Queue Model; docs/hardware/nvme.md#queues-3",
 		.example = "run nvme-read --depth 32 --entries 33 --threads 4 --share 4 --batch 32 --timeout 10ms "
 			   "--size 512 --bug no-full-check",
 		.twin = "run nvme-read --depth 32 --entries 33 --threads 4 --share 4 --batch 32 --timeout 10ms "

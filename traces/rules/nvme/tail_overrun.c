@@ -49,7 +49,8 @@ const struct bf_rule bf_rule_nvme_tail_overrun = {
 		.hardware = "A ring of n slots holds n - 1 entries, so that full and empty differ.",
 		.wrong = "The new tail passes the head: the controller treats the ring as nearly empty and skips a whole " "lap. If it only reaches the head, the ring looks empty, and nothing is fetched.",
 		.fix = "Ring only for entries for which SQHD has made room.",
-		.sources = "NVM Express Base 2.0, 3.3.1 and 5.2; docs/hardware/nvme.md#doorbells-2; spdk/spdk#2171",
+		.sources = "NVM Express Base 2.0, Queue Model and Asynchronous Event Request; "
+			   "docs/hardware/nvme.md#doorbells-2; spdk/spdk#2171",
 		.test = "tests/traces/test_rules_nvme.c",
 		.why = "The variant that does not look for room (no-full-check) overwrites entries before its tail passes the head.",
 	},

@@ -30,7 +30,7 @@ const struct bf_rule bf_rule_nvme_taken_twice = {
 			 "head moves by one for two, and slots are given back too often.",
 		.fix = "One poller at a time: a lock around looking, taking and moving the head, with the head read "
 		       "inside it.",
-		.sources = "NVM Express Base 2.0, 3.3.1; ZaidQureshi/bam nvm_parallel_queue.h",
+		.sources = "NVM Express Base 2.0, Queue Model; ZaidQureshi/bam nvm_parallel_queue.h",
 		.example = "run nvme-read --threads 4 --share 4 --commands 16 --size 512 --limit 400ms --timeout 20ms "
 			   "--bug cq-unlocked",
 		.twin = "run nvme-read --threads 4 --share 4 --commands 16 --size 512 --limit 400ms --timeout 20ms",
