@@ -37,6 +37,13 @@ cmp -s "$work/rows" "$pasted/fourth.expected" || fail "$(diff "$work/rows" "$pas
 rows "$pasted/fifth.txt" >"$work/rows"
 cmp -s "$work/rows" "$pasted/fifth.expected" || fail "$(diff "$work/rows" "$pasted/fifth.expected")"
 
+rows "$pasted/sixth.txt" >"$work/rows"
+cmp -s "$work/rows" "$pasted/sixth.expected" || fail "$(diff "$work/rows" "$pasted/sixth.expected")"
+for line in 10 11; do # what its maintainers call harmless is no error
+	sed -n "${line}p" "$pasted/sixth.txt" >"$work/harmless"
+	"$BELFRY" why "$work/harmless" >/dev/null || fail "line $line of sixth.txt counts as an error"
+done
+
 # All reports in one paste, other lines between them, as terminals, logs, mails and forums dress them: the same answer.
 python3 - "$BELFRY" "$pasted" <<'PY' || fail "reports in another dress"
 import html, json, subprocess, sys
@@ -55,7 +62,7 @@ def each(change):
 
 lines = open(pasted + "/reports.txt").read().split("\n")
 pieces = ["\n".join(lines[a - 1 : b]) for a, b in ((1, 5), (6, 9), (10, 13), (14, 17), (18, 22), (24, 28))] + lines[28:]
-for name in ("more", "third", "fourth", "fifth"):
+for name in ("more", "third", "fourth", "fifth", "sixth"):
     pieces += open("%s/%s.txt" % (pasted, name)).read().split("\n")
 plain = ("\n" + "INFO step 12 loss 0.1\n" * 10).join(pieces)
 dress = {

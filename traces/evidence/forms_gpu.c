@@ -32,6 +32,18 @@ static bool take_exception(const struct bf_line *l, struct bf_evidence *e)
 	return !take_hang(l, e);
 }
 
+/* CUDA's assert(): "FILE.cuh:12: poll: block: [0,0,0], thread: [1,0,0] Assertion `false` failed." */
+static bool take_assert(const struct bf_line *l, struct bf_evidence *e)
+{
+	return (void)e, bf_line_find(l, "thread: [") != NULL;
+}
+
+/* deepseek-ai/DeepEP csrc/kernels/exception.cuh: "Assertion failed: FILE.cu:12, condition: CONDITION". */
+static bool take_condition(const struct bf_line *l, struct bf_evidence *e)
+{
+	return (void)e, bf_line_find(l, ", condition: ") != NULL;
+}
+
 /* Linux: the line that names the sender, before 6.12 and since, and those that name the error. */
 static bool take_aer(const struct bf_line *l, struct bf_evidence *e)
 {
@@ -137,5 +149,9 @@ static const struct bf_evidence_form forms[] = {
 	/* cuda-gdb */
 	{ "a CUDA exception", "CUDA_EXCEPTION_", GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
 	{ "a CUDA error", "cudaErrorIllegalAddress", GPU, BF_EVIDENCE_FAULT, { { 0 } }, bf_take_always },
+	{ "a kernel's assertion", "Assertion `", GPU, BF_EVIDENCE_DOWN, { { 0 } }, take_assert },
+	{ "a kernel's assertion", "Assertion failed: ", GPU, BF_EVIDENCE_DOWN, { { 0 } }, take_condition },
+	/* NVIDIA/open-gpu-kernel-modules kernel-open/nvidia-peermem */
+	{ "nvidia-peermem's callback", "nv_get_p2p_free_callback", GPU, BF_EVIDENCE_STRAY, { { 0 } }, bf_take_always },
 };
 const struct bf_evidence_forms bf_forms_gpu = { forms, BF_ARRAY_LEN(forms) };

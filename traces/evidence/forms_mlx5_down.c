@@ -41,6 +41,22 @@ static bool take_failed(const struct bf_line *l, struct bf_evidence *e)
 	return (void)e, bf_line_find(l, "ailed|rror|err.|NULL value|Unable") != NULL;
 }
 
+static bool take_peermem(const struct bf_line *l, struct bf_evidence *e)
+{
+	return (void)e, bf_line_find(l, "'nvidia_peermem'|'nv_peer_mem'") != NULL;
+}
+
+/* DOCA's codes in a log; "return DOCA_ERROR_DRIVER;" is a source. */
+static bool take_doca(const struct bf_line *l, struct bf_evidence *e)
+{
+	const char *p = bf_line_find(l, "DOCA_ERROR_");
+
+	(void)e;
+	while (p < l->end && ((*p >= 'A' && *p <= 'Z') || *p == '_'))
+		p++;
+	return p == l->end || *p != ';';
+}
+
 /* Of a driver that names itself: other devices have such words, too. */
 static bool take_of_mlx5(const struct bf_line *l, struct bf_evidence *e)
 {
@@ -122,6 +138,18 @@ static const struct bf_evidence_form forms[] = {
 	    { "ready_head=", BF_FACT_WRITTEN, 0 },
 	    { "wqe_counter=", BF_FACT_COUNTER, 0 } },
 	  NULL },
+	/* DOCA and its users: NVIDIA/nccl transport/net_ib/gdaki, ai-dynamo/nixl */
+	{ "a DOCA call", "DOCA_ERROR_", MLX5, BF_EVIDENCE_CALL, { { 0 } }, take_doca },
+	{ "a DOCA call", "DOCA failure ", MLX5, BF_EVIDENCE_CALL, { { 0 } }, bf_take_always },
+	{ "a DOCA call", "[DOCA][ERR]", MLX5, BF_EVIDENCE_CALL, { { 0 } }, bf_take_always },
+	/* NVIDIA's peer memory module, as modprobe and the kernel name it */
+	{ "a peer memory module",
+	  "Unknown symbol ib_register_peer_memory_client",
+	  MLX5,
+	  BF_EVIDENCE_CALL,
+	  { { "(err -", BF_FACT_ERRNO, 10 } },
+	  bf_take_always },
+	{ "a peer memory module", "could not insert 'nv", MLX5, BF_EVIDENCE_CALL, { { 0 } }, take_peermem },
 	{ "NVSHMEM's set-up", "init failed for transport", MLX5, BF_EVIDENCE_CALL, { { 0 } }, bf_take_always },
 	/* pytorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp */
 	{ "PyTorch's watchdog", "collective operation timeout", MLX5, BF_EVIDENCE_RANKS, { { 0 } }, bf_take_always },

@@ -15,7 +15,8 @@ bool bf_evidence_follows(const struct bf_evidence *e)
 
 bool bf_evidence_harmless(const struct bf_evidence *e)
 {
-	return e->kind == BF_EVIDENCE_ENTRY || (e->kind == BF_EVIDENCE_PACKET && e->fact[BF_FACT_BTH] == CNP);
+	return e->kind == BF_EVIDENCE_ENTRY || (e->kind == BF_EVIDENCE_PACKET && e->fact[BF_FACT_BTH] == CNP) ||
+	       (e->device == BF_EVIDENCE_GPU && e->kind == BF_EVIDENCE_STRAY);
 }
 
 /* Of no device's own. */

@@ -335,8 +335,11 @@ static const struct bf_meaning_row rows[] = {
 	    { { "MLX5-COMMAND-REFUSED", "ibv_modify_qp, ibv_create_*: the device refused a field of the context." },
 	      { "MLX5-RING-OVERRUN", "ibv_post_*: more is posted than was completed and polled." },
 	      { "MLX5-LEAK", "ibv_dealloc_pd: an object of the domain still exists." },
-	      { NO_RULE, "ibv_reg_mr: RLIMIT_MEMLOCK, or GPU memory without a peer memory module or DMA-BUF." },
-	      { NO_RULE, "ibv_create_ah: the GID index, traffic class or rate does not fit this link layer." } },
+	      { NO_RULE, "ibv_reg_mr: RLIMIT_MEMLOCK, or GPU memory without DMA-BUF or a peer memory module. A module "
+			 "with an unknown symbol was built for another ib_core: rebuild it with the NIC's driver." },
+	      { NO_RULE, "ibv_create_ah: the GID index, traffic class or rate does not fit this link layer." },
+	      { NO_RULE, "DOCA_ERROR_DRIVER (21): a verbs or DEVX call below DOCA failed, often a queue pair's way to "
+			 "RTR. Its log (DOCA_GPUNETIO_LOG=6) may name it." } },
 	    "errno, and dmesg: the kernel says which command and which syndrome." } },
 	{ BF_EVIDENCE_NIC,
 	  BF_EVIDENCE_COMMAND,

@@ -50,12 +50,36 @@ static const struct bf_meaning_row rows[] = {
 	    { { "SDMA-UNMAPPED", "A copy engine's packet names memory that is not mapped." },
 	      { NO_RULE, "A kernel's pointer: of another device, freed, or host memory that is not registered." } },
 	    "compute-sanitizer or a debugger for the kernel; which process and engine the message names." } },
+	{ BF_EVIDENCE_GPU,
+	  BF_EVIDENCE_DOWN,
+	  -1,
+	  -1,
+	  { "kernel's assertion",
+	    "DEVICE_ASSERT|CUDA_ERROR_ASSERT",
+	    "A kernel found a condition false that must hold, and ended itself. Each later call of the process fails, "
+	    "too.",
+	    { { NO_RULE, "A file of a communication library, such as ibgda_device.cuh: an error completion or an index "
+			 "that its code did not expect. The lines before it, or dmesg, may have the completion." },
+	      { NO_RULE, "The kernel's own file: its arguments or its data, such as counts and indices." } },
+	    "The condition at that file and line; the first such line of the first rank that has one." } },
+	{ BF_EVIDENCE_GPU,
+	  BF_EVIDENCE_STRAY,
+	  -1,
+	  -1,
+	  { "late release of GPU memory",
+	    "PEERMEM",
+	    "The GPU's driver freed memory for which nvidia-peermem has no valid registration. NVIDIA calls this line "
+	    "harmless.",
+	    { { NO_RULE, "A driver before R560 prints it (NVIDIA's bug 4272659)." },
+	      { NO_RULE, "\"invalid page_table\": a driver before R510, or R470 of early 2021." } },
+	    "The driver's version; if calls fail as well, the first error of the program." } },
 };
 
 const struct bf_meaning_table bf_meanings_copier = { rows, BF_ARRAY_LEN(rows) };
 
 static const char *const known[] = { "SDMA     ring time-outs of amdgpu; rings of packets", NULL };
-static const char *const known_gpu[] = { "GPU      faults of ROCm, CUDA and NVIDIA's driver", NULL };
+static const char *const known_gpu[] = { "GPU      faults of ROCm, CUDA and NVIDIA's driver; assertions of kernels",
+					 NULL };
 
 const struct bf_evidence_about bf_about_copier = { .name = "sdma", .known = known },
 			       bf_about_gpu = { .name = "gpu", .known = known_gpu };
