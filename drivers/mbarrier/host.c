@@ -67,7 +67,7 @@ int bf_mbar_check(const struct bf_mbar_job *job, uint32_t ranks, uint32_t blocks
 	if (ranks < 1 || ranks > BF_MBAR_RANKS_MAX || blocks % ranks)
 		return bf_fail(err, -EINVAL, "%u blocks do not make clusters of %u", blocks, ranks);
 	if (ranks > 1 && job->work != BF_MBAR_CLUSTER)
-		return bf_fail(err, -EINVAL, "--cluster means nothing to this workload");
+		return bf_fail(err, -EINVAL, "--cluster does not apply to this workload");
 	if (blocks > 132)
 		return bf_fail(err, -EINVAL, "%u blocks: one for each of 132 SMs at most", blocks);
 	if (job->bytes % (16 * shares) || job->bytes % (16 * job->producers) || job->bytes % (16 * ranks))

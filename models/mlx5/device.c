@@ -225,7 +225,7 @@ int bf_mlx5_create(struct bf_sim *sim, const struct bf_mlx5_opts *opts, struct b
 
 	*out = NULL;
 	if (!profile_is_sane(profile))
-		return bf_fail(&sim->error, -EINVAL, "%s: profile '%s' has a limit that cannot be", opts->name,
+		return bf_fail(&sim->error, -EINVAL, "%s: profile '%s' has a limit out of range", opts->name,
 			       profile->name);
 	if (opts->ports > BF_MLX5_PORTS)
 		return bf_fail(&sim->error, -EINVAL, "%s: %u ports; a device has at most %u", opts->name, opts->ports,

@@ -317,7 +317,7 @@ static int decode(const void *bytes, uint32_t len, enum transport t, struct bf_m
 	/* Everything up to the list; its entries are valid up to nsge only, the address vector as far as it is long. */
 	memset(out, 0, offsetof(struct bf_mlx5_wqe, sge));
 	if (len < sizeof(struct bf_mlx5_ctrl))
-		return bf_fail(err, -EINVAL, "%u bytes are no control segment (16)", len);
+		return bf_fail(err, -EINVAL, "%u bytes are too short for a control segment (16)", len);
 	decode_ctrl(bytes, out);
 	c.end = out->ds * BF_MLX5_DS;
 	if (!out->ds)

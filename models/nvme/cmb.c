@@ -38,7 +38,7 @@ int bf_nvme_cmb_open(struct bf_nvme *dev, struct bf_space *space, uint64_t bytes
 	if (!bytes)
 		return 0;
 	if (bytes % BF_PAGE || bytes >> 12 >= 1u << 20)
-		return bf_fail(&dev->sim->error, -EINVAL, "%s: a controller memory buffer of %llu bytes cannot be",
+		return bf_fail(&dev->sim->error, -EINVAL, "%s: a controller memory buffer cannot have %llu bytes",
 			       dev->name, (unsigned long long)bytes);
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)

@@ -21,10 +21,9 @@ static int check_opts(struct bf_sim *sim, const struct bf_nvme_opts *opts, const
 {
 	if (!p->max_io_queues || p->max_io_queues > 65535 || !p->mqes || p->mqes > 65535 || p->dstrd > 8 ||
 	    p->mpsmax > 15 || !p->vectors || p->vectors > 2048)
-		return bf_fail(&sim->error, -EINVAL, "%s: profile '%s' has a limit that cannot be", opts->name,
-			       p->name);
+		return bf_fail(&sim->error, -EINVAL, "%s: profile '%s' has a limit out of range", opts->name, p->name);
 	if (opts->nns > BF_NVME_NS_MAX)
-		return bf_fail(&sim->error, -EINVAL, "%s: %u namespaces, %u can be", opts->name, opts->nns,
+		return bf_fail(&sim->error, -EINVAL, "%s: %u namespaces: at most %u", opts->name, opts->nns,
 			       BF_NVME_NS_MAX);
 	if (opts->serial && !is_serial(opts->serial))
 		return bf_fail(&sim->error, -EINVAL, "%s: '%s' is not a serial number of 1 to 20 printable characters",

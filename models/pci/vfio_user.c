@@ -180,7 +180,7 @@ static void on_ready(void *arg, int fd)
 
 int bf_vfio_user_adopt(struct bf_vfio_user *s, int fd)
 {
-	int rc = s->fd >= 0 ? bf_fail(&s->sim->error, -EBUSY, "%s: there is a client", s->name) : 0;
+	int rc = s->fd >= 0 ? bf_fail(&s->sim->error, -EBUSY, "%s: a client is connected already", s->name) : 0;
 
 	if (!rc)
 		rc = bf_space_init(&s->space, s->sim, "guest", 1);
@@ -242,7 +242,7 @@ static int remove_stale(struct bf_vfio_user *s, const struct sockaddr_un *addr)
 	if (lstat(addr->sun_path, &st))
 		return errno == ENOENT ? 0 : bf_fail(err, -errno, "%s: %s", addr->sun_path, strerror(errno));
 	if (!S_ISSOCK(st.st_mode))
-		return bf_fail(err, -EEXIST, "%s: there is something that is no socket", addr->sun_path);
+		return bf_fail(err, -EEXIST, "%s is there, but is no socket", addr->sun_path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return bf_fail(err, -errno, "socket: %s", strerror(errno));

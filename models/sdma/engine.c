@@ -51,7 +51,7 @@ int bf_sdma_create(struct bf_sim *sim, const struct bf_sdma_opts *opts, struct b
 
 	*out = NULL;
 	if (bad)
-		return bf_fail(&sim->error, -EINVAL, "%s: profile '%s': %s cannot be that", opts->name, profile->name,
+		return bf_fail(&sim->error, -EINVAL, "%s: profile '%s': %s is out of range", opts->name, profile->name,
 			       bad);
 	dev = calloc(1, sizeof(*dev));
 	if (dev) {

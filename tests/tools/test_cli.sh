@@ -78,8 +78,8 @@ is 2 '--seed expects a value' "$BELFRY" replay f --seed
 is 2 '--tails takes no value' "$BELFRY" dump f --tails=yes
 is 2 '--from expects a time such as 10us' "$BELFRY" dump f --from=10
 is 2 '--to expects one of pcapng\|jsonl' "$BELFRY" export f --to=gif
-is 2 'something is missing' "$BELFRY" replay
-is 2 "'b' is one too many" "$BELFRY" replay a b
+is 2 'an argument is missing' "$BELFRY" replay
+is 2 "unexpected argument 'b'" "$BELFRY" replay a b
 is 2 'cannot open /nonexistent' "$BELFRY" replay /nonexistent
 is 2 'cannot open /nonexistent' "$BELFRY" dump /nonexistent
 is 2 '--from expects a value: TIME' "$BELFRY" dump f --from --json

@@ -64,7 +64,7 @@ says '--gpu 0: must be N or N:PROFILE'
 expect 2 --gpu 1:v100 -- "$program"
 says 'there are h100, h200 and cc120'
 expect 2 --ordering gpu -- "$program"
-says '--ordering is that of GPUs'
+says '--ordering is for GPUs'
 
 # Processes that were launched together have GPUs of their own, and libraries tell them by their addresses.
 "$BELFRY" launch -n 3 -- "$BELFRY" exec --gpu 2 -- "$program" address >out 2>err || fail "belfry launch: exit code $?"

@@ -109,7 +109,7 @@ said full 'gave up after 1000000 ns: 8 commands out' 'belfry explain full\.bft s
 # --- lives: the driver's steps, what was visible, the device's, and back
 qpn=$("$BELFRY" dump put.bft --type=wqe_fetch --limit=1 | grep -o 'qpn=0x[0-9a-f]*' | head -n 1 | cut -d= -f2)
 "$BELFRY" explain put.bft 0x77:0 | grep -q "there are doorbells for $qpn\$" || fail "put: which queue pairs there are"
-"$BELFRY" explain put.bft --stuck more 2>&1 | grep -q "'more' is one too many" || fail "--stuck and a thing"
+"$BELFRY" explain put.bft --stuck more 2>&1 | grep -q "unexpected argument 'more'" || fail "--stuck and a thing"
 "$BELFRY" explain put.bft "nic1.qp$qpn:0" >out || fail "put: exit code"
 said put 'pe1\.[bwl0-9.]+ reserves entry 0 .*stores bytes 0-47 of the entry \(3 stores\).*visible to all, .* publishes entry 0' \
 	'stores [0-9]+ into the doorbell record .*its store to the doorbell sets out .*nic1 the doorbell arrives' \

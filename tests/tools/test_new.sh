@@ -30,7 +30,7 @@ refuses 'there are files already' trial "$work/trial"
 refuses 'did you mean trial?' trail "$work/other"
 [ ! -e "$work/other" ] || complain "it made a folder for a project that there is not"
 refuses 'Not a directory' trial "$work/trial/trial.c"
-refuses 'something is missing' device
+refuses 'an argument is missing' device
 
 # What users do with them.
 cached() {

@@ -63,7 +63,7 @@ expect 2 sdma
 says 'workload "sdma" is not known; did you mean sdma-rect? There are ibgda-put'
 says ', nvme-*, sdma-*, mbarrier-*'
 expect 2 ibgda-put --op inc
-says '--op means nothing to ibgda-put: it is for ibgda-amo'
+says '--op does not apply to ibgda-put: it is for ibgda-amo'
 expect 2 ibgda-get --fetch
 expect 2 ibgda-mixed --op-bytes 4
 expect 0 ibgda-mixed --counters 3 --messages 4
@@ -71,7 +71,7 @@ says 'counters and signals'
 expect 0 ibgda-amo
 says '2 counters, all'
 expect 2 ibgda-put --lanes 4
-says 'without --per-lane'
+says '--lanes needs --per-lane'
 
 # What the JSON form says must not depend on the clock, apart from what stands under "wall".
 "$BELFRY" run ibgda-mixed --json --seed 5 >"$work/a"

@@ -96,5 +96,5 @@ expect 0 '; 0 without a match' replay "$work/p.bft" --layout l2
 seq -f '# %100g' 30 >>"$work/plan"
 "$BELFRY" run ibgda-put --faults "@$work/plan" --ack-timeout 4 --trace "$work/p.bft" >"$work/out"
 grep -q '^belfry run ibgda-put .* \.\.\.$' "$work/out" || fail "a command is cut: $(cat "$work/out")"
-expect 2 'is one too many' replay "$work/p.bft" --layout l2
+expect 2 'unexpected argument' replay "$work/p.bft" --layout l2
 exit $failed

@@ -68,8 +68,8 @@ done
 expect 2 "no-such.json" mbarrier-stress --profile "$work/no-such.json"
 expect 2 "is not known" mbarrier-stress --profile tesla
 expect 2 "no field" mbarrier-stress --profile h200,wings=2
-expect 2 "is no FIELD=N" mbarrier-stress --profile h200,cache_lines
-expect 2 "means nothing to" mbarrier-stress --bug first-phase
+expect 2 "is not FIELD=N" mbarrier-stress --profile h200,cache_lines
+expect 2 "does not apply to" mbarrier-stress --bug first-phase
 expect 2 "is not known" mbarrier-stress --bug wings
 expect 2 "is not known" mbarrier-wings
 expect 2 "shared memory" mbarrier-pipeline --stages 16 --bytes 64K

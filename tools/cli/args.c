@@ -385,9 +385,9 @@ static int parse_defaults(struct bf_args *a)
 		}
 	}
 	if (a->npositional < a->command->min_args)
-		return bf_cli_error(a, BF_EXIT_USAGE, "something is missing: belfry %s", a->command->usage);
+		return bf_cli_error(a, BF_EXIT_USAGE, "an argument is missing: belfry %s", a->command->usage);
 	if (a->npositional > a->command->max_args)
-		return bf_cli_error(a, BF_EXIT_USAGE, "'%s' is one too many: belfry %s",
+		return bf_cli_error(a, BF_EXIT_USAGE, "unexpected argument '%s': belfry %s",
 				    a->positional[a->command->max_args], a->command->usage);
 	return 0;
 }

@@ -369,7 +369,7 @@ static int prepare(struct exec *x, struct bf_error *err)
 	if (rc)
 		return bf_fail(err, rc, "--gpu %s: %s", gpus, why);
 	if (!gpus && bf_arg_given(x->args, "ordering"))
-		return bf_fail(err, -EINVAL, "--ordering is that of GPUs: it needs --gpu");
+		return bf_fail(err, -EINVAL, "--ordering is for GPUs: it needs --gpu");
 	rc = bf_exec_target_find(name, x->program);
 	x->not_found = rc != 0;
 	if (rc)

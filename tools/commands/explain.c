@@ -71,7 +71,7 @@ static int explain_one(const struct bf_args *args, struct bf_input *in, struct b
 
 	if (!bf_explain_parse(what, &t))
 		return bf_cli_error(args, BF_EXIT_USAGE,
-				    "'%s' is not QPN:INDEX, such as 0x100001:81, and no other thing that --help lists",
+				    "'%s' is not QPN:INDEX, such as 0x100001:81, nor another form that --help lists",
 				    what);
 	if (device && t.device[0] && strcmp(device, t.device) != 0)
 		return bf_cli_error(args, BF_EXIT_USAGE, "--device %s, and '%s' is of %s", device, what, t.device);
@@ -133,7 +133,7 @@ static int run_explain(const struct bf_args *args)
 	int code;
 
 	if (bf_arg_flag(args, "stuck") && bf_arg_positional_count(args) == 2)
-		return bf_cli_error(args, BF_EXIT_USAGE, "--stuck looks at everything: '%s' is one too many",
+		return bf_cli_error(args, BF_EXIT_USAGE, "--stuck looks at everything: unexpected argument '%s'",
 				    bf_arg_positional(args, 1));
 	if (!bf_arg_flag(args, "stuck") && bf_arg_positional_count(args) == 1)
 		return bf_cli_error(args, BF_EXIT_USAGE, "what is to be explained? Name a thing, or give --stuck");

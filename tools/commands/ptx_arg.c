@@ -91,7 +91,7 @@ static int take_show(struct bf_ptx_arg *a, enum bf_ptx_show show, const char *va
 {
 	a->show = show;
 	if (value && (number(value, strlen(value), &a->show_count) || !a->show_count))
-		return bf_fail(err, -EINVAL, "'%s' is not a number of things to show", value);
+		return bf_fail(err, -EINVAL, "'%s' is not a count of values to print", value);
 	return 0;
 }
 

@@ -53,7 +53,7 @@ static int choose_namespaces(struct bf_serve *s, struct nvme *n)
 
 	n->nns = files > asked ? files : asked;
 	if (n->nns > NAMESPACES_MAX)
-		return bf_fail(&s->st.sim->error, -EINVAL, "%u namespaces; there may be %u", n->nns, NAMESPACES_MAX);
+		return bf_fail(&s->st.sim->error, -EINVAL, "%u namespaces: at most %u", n->nns, NAMESPACES_MAX);
 	for (uint32_t i = 0; i < n->nns; i++) {
 		const char *file = i < files ? bf_arg_nth(s->st.args, "media", i) : NULL;
 		const bool whole = file && !sized && access(file, F_OK) == 0;

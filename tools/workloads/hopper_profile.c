@@ -160,7 +160,7 @@ int bf_hopper_profile_parse(const char *text, char name[BF_HOPPER_PROFILE_NAME],
 			if (equals && isdigit((unsigned char)equals[1]))
 				value = strtoull(equals + 1, &end, 10);
 			if (!end || (*end && *end != ','))
-				rc = bf_fail(err, -EINVAL, "\"%.*s\" is no FIELD=N", (int)strcspn(at, ","), at);
+				rc = bf_fail(err, -EINVAL, "\"%.*s\" is not FIELD=N", (int)strcspn(at, ","), at);
 			else
 				rc = set_field(out, at, (size_t)(equals - at), value, err);
 		}

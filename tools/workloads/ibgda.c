@@ -121,9 +121,9 @@ int bf_workload_check(const void *choices, struct bf_error *err)
 			       "--backup: of atomics in doubt only sums can be checked (ibgda-amo with "
 			       "--op inc or add, without --fetch)");
 	if (w->must_move && !w->backup)
-		return bf_fail(err, -EINVAL, "--must-move means nothing without --backup");
+		return bf_fail(err, -EINVAL, "--must-move needs --backup");
 	if (w->full_av && w->transport != BF_TRANSPORT_DC)
-		return bf_fail(err, -EINVAL, "--full-av means nothing without --transport dc");
+		return bf_fail(err, -EINVAL, "--full-av needs --transport dc");
 	if (w->proxy && w->backup)
 		return bf_fail(err, -EINVAL, "--proxy: the thread that rings does not follow traffic to backups");
 	if (w->transport == BF_TRANSPORT_DC && w->nics * w->ports > 1)

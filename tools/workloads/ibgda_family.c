@@ -110,11 +110,11 @@ static int check_meant(const struct bf_args *args, const struct bf_workload *w, 
 		    w->work == BF_IBGDA_AMO || (w->work == BF_IBGDA_MIXED && strcmp(atomics[i], "counters") == 0);
 
 		if (!looks && bf_arg_given(args, atomics[i]))
-			return bf_fail(err, -EINVAL, "--%s means nothing to %s: it is for ibgda-amo", atomics[i],
+			return bf_fail(err, -EINVAL, "--%s does not apply to %s: it is for ibgda-amo", atomics[i],
 				       works[w->work].name);
 	}
 	if (w->lanes && !w->per_lane)
-		return bf_fail(err, -EINVAL, "--lanes means nothing without --per-lane");
+		return bf_fail(err, -EINVAL, "--lanes needs --per-lane");
 	return 0;
 }
 

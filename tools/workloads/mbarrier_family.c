@@ -83,7 +83,7 @@ static int check_bugs(const struct bf_mbar_workload *w, struct bf_error *err)
 {
 	for (const struct bf_mbar_bug *b = bf_mbar_bugs; b->name; b++)
 		if (w->job.bugs & b->bit && !(b->works >> w->job.work & 1))
-			return bf_fail(err, -EINVAL, "bug \"%s\" means nothing to %s", b->name,
+			return bf_fail(err, -EINVAL, "bug \"%s\" does not apply to %s", b->name,
 				       works[w->job.work].name);
 	return 0;
 }

@@ -209,7 +209,7 @@ static int check(const void *choices, struct bf_error *err)
 	if (w->capacity % 4096)
 		return bf_fail(err, -EINVAL, "--capacity must be a multiple of 4096");
 	if (w->file && w->work != BF_NVME_DRV_FILE)
-		return bf_fail(err, -EINVAL, "--file means nothing to %s", works[w->work].name);
+		return bf_fail(err, -EINVAL, "--file does not apply to %s", works[w->work].name);
 	if (w->agent == BF_NVME_AGENT_CPU && (w->queues_in > 1 && w->queues_in < 4))
 		return bf_fail(err, -EINVAL, "--agent cpu does not work on queues in VRAM");
 	return 0;

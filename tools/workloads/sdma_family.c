@@ -105,7 +105,7 @@ static int set_field(struct bf_sdma_profile *p, const char *text, size_t len, st
 		return 0;
 	}
 	return bf_fail(err, -EINVAL,
-		       "--profile: \"%.*s\" is no FIELD=N; there are doorbell-ps, packet-ps, row-ps, link-ps-per-kib, "
+		       "--profile: \"%.*s\" is not FIELD=N; there are doorbell-ps, packet-ps, row-ps, link-ps-per-kib, "
 		       "vram-ps-per-kib, rptr-lag-ps, poll-ps, fetch-bytes, copies and wide-rect",
 		       (int)len, text);
 }
@@ -178,17 +178,17 @@ static int parse_profile(const struct bf_args *args, struct bf_sdma_workload *w,
 static int check_meant(const struct bf_sdma_workload *w, struct bf_error *err)
 {
 	if (w->gang && w->work != BF_SDMA_WORK_FENCE)
-		return bf_fail(err, -EINVAL, "--gang means nothing to %s: it is for sdma-fence",
+		return bf_fail(err, -EINVAL, "--gang does not apply to %s: it is for sdma-fence",
 			       bf_sdma_work_works[w->work].name);
 	if (w->gang && w->fences)
 		return bf_fail(err, -EINVAL,
 			       "--gang with --fences: what a FENCE stores is computed before the members are "
 			       "done, so engines that share a signal need atomics");
 	if (w->hops && w->work != BF_SDMA_WORK_COPY)
-		return bf_fail(err, -EINVAL, "--hops means nothing to %s: it is for sdma-copy",
+		return bf_fail(err, -EINVAL, "--hops does not apply to %s: it is for sdma-copy",
 			       bf_sdma_work_works[w->work].name);
 	if (w->element && w->work != BF_SDMA_WORK_RECT)
-		return bf_fail(err, -EINVAL, "--element means nothing to %s: it is for sdma-rect",
+		return bf_fail(err, -EINVAL, "--element does not apply to %s: it is for sdma-rect",
 			       bf_sdma_work_works[w->work].name);
 	if (w->element & (w->element - 1))
 		return bf_fail(err, -EINVAL, "--element %" PRIu32 ": an element has 1, 2, 4, 8 or 16 bytes",
@@ -273,7 +273,7 @@ static int run_once(const struct bf_args *args, void *choices, struct bf_run *ru
 	int code;
 
 	if (d.path && w->work != BF_SDMA_WORK_RECT)
-		return bf_cli_error(args, BF_EXIT_USAGE, "--picture means nothing to %s: it is for sdma-rect",
+		return bf_cli_error(args, BF_EXIT_USAGE, "--picture does not apply to %s: it is for sdma-rect",
 				    bf_sdma_work_works[w->work].name);
 	if (!d.path)
 		return bf_run_once(args, run);

@@ -395,7 +395,7 @@ int bf_decls_record(const struct bf_decls *d, const uint8_t *bytes, size_t len, 
 {
 	struct bf_rec_header head;
 	if (len < sizeof(head))
-		return bf_fail(err, -EBADMSG, "%zu bytes are no record", len);
+		return bf_fail(err, -EBADMSG, "%zu bytes are too short for a record", len);
 	memcpy(&head, bytes, sizeof(head));
 	size_t span = bf_record_span(&head);
 	if (head.tail > BF_RECORD_TAIL_MAX || span > len)

@@ -560,7 +560,7 @@ static int take_node(struct reader *x, struct bf_json_line *l)
 	} else {
 		rc = each(l, "args", x, take_node);
 		if (!rc && n->kind == BF_LITMUS_NOT && (t->nnodes == first || t->node[first].next != t->nnodes))
-			rc = bf_fail(l->err, -EBADMSG, "line %u: \"not\" wants one argument", l->number);
+			rc = bf_fail(l->err, -EBADMSG, "line %u: \"not\" takes one argument", l->number);
 	}
 	n->next = t->nnodes;
 	return rc;

@@ -81,7 +81,7 @@ static int open_driver(struct bf_uverbs *u)
 	start_clock(u);
 	err = bf_mlx5_ib_simple(u, BF_MLX5_CMD_ALLOC_UAR, 0, &d->uar);
 	if (err)
-		return bf_fail(&u->sim->error, err, "%s: the device gives no UAR page", u->opts.name);
+		return bf_fail(&u->sim->error, err, "%s: the device refuses a UAR page", u->opts.name);
 	d->has_uar = true;
 	return bf_mlx5_ib_eqs_open(u);
 }

@@ -318,7 +318,7 @@ int bf_mlx5_ib_mad_open(struct bf_uverbs *u, bf_uverbs_mad_fn *receive, void *ow
 	err = err ? err : open_qp(g);
 	if (err) {
 		bf_mlx5_ib_gsi_close(g);
-		return bf_fail(&u->sim->error, err, "%s: the device makes no queue pair 1", u->opts.name);
+		return bf_fail(&u->sim->error, err, "%s: the device refuses queue pair 1", u->opts.name);
 	}
 	bf_mlx5_ib_of(u)->gsi = g;
 	arm(g);
