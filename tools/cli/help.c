@@ -103,7 +103,7 @@ static void print_form_examples(const struct bf_command *c)
 	for (unsigned i = 0; c->form && (f = c->form(i)) != NULL; i++) {
 		if (!f->example)
 			continue;
-		printf("%s%s\n", first ? "\n" : "", f->example);
+		printf("%s%s\n", first ? "\nExamples:\n" : "", f->example);
 		first = false;
 	}
 }

@@ -108,6 +108,7 @@ const struct bf_command bf_cmd_dump = {
 	.details = "Reads traces of any version in both forms, and raw captures; '-' is standard input. With --json "
 		   "each record is one line with a JSON object.\n"
 		   "\n"
+		   "Examples:\n"
 		   "  belfry dump run.bft --type=doorbell,cqe --queue=0x100001",
 	.options = options,
 	.min_args = 1,

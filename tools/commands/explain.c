@@ -186,6 +186,7 @@ const struct bf_command bf_cmd_explain = {
 		   "Exit code 0: success, or nothing is stuck. 1: WHAT is not in the trace. 2: bad options, or a "
 		   "damaged trace. 3: something is stuck.\n"
 		   "\n"
+		   "Examples:\n"
 		   "  belfry run ibgda-put --trace=run.bft && belfry explain run.bft nic0.cq0x42:#0\n"
 		   "  belfry run ibgda-put --bug lost-batch --messages 1 --trace=hang.bft\n"
 		   "  belfry explain hang.bft --stuck",

@@ -152,6 +152,7 @@ const struct bf_command bf_cmd_new = {
 	    "Writes CMakeLists.txt, C files and a README into DIR, which must be empty or not exist. The project "
 	    "builds against an installed Belfry, runs, and has a mistake whose cause Belfry names.\n"
 	    "\n"
+	    "Examples:\n"
 	    "  belfry new trial my-driver\n"
 	    "  belfry new cuda my-kernel\n"
 	    "  belfry new device my-device",

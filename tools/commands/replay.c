@@ -84,6 +84,7 @@ const struct bf_command bf_cmd_replay = {
 		   "are compared as belfry diff --queues does: queue numbers may differ, the work of the queues may "
 		   "not.\n"
 		   "\n"
+		   "Examples:\n"
 		   "  belfry replay traces/samples/mix_3rkey.client.jsonl\n"
 		   "  belfry replay traces/samples/mix_1.client.jsonl --life=0x100001:25 --pcapng=mix.pcapng",
 	.form = form_at,

@@ -188,6 +188,7 @@ const struct bf_command bf_cmd_stats = {
 		   "simulated run it also prints how much of these times comes from constants that are measured, "
 		   "sourced, fitted or assumed (docs/timing.md).\n"
 		   "\n"
+		   "Examples:\n"
 		   "  belfry run ibgda-put --messages 1000 --trace put.bft\n"
 		   "  belfry stats put.bft --histogram",
 	.options = options,
