@@ -429,9 +429,9 @@ static bool is_of(const struct bf_evidence *e, const struct bf_evidence *entry)
 
 static const char *const known[] = {
 	"RDMA     completions dumped by libmlx5, libmlx4, Linux, DPDK and UCX; rings of send entries;",
-	"         errors of NCCL, UCX, SPDK, GPUNetIO, NVSHMEM, DeepEP, perftest, Open MPI and PyTorch's",
-	"         watchdog; fields and statuses of ibv_wc; names of verbs events; refused commands, events",
-	"         and health of Linux's mlx5",
+	"         errors of NCCL, UCX, SPDK, DOCA, GPUNetIO, NVSHMEM, DeepEP, perftest, Open MPI and",
+	"         PyTorch's watchdog; fields and statuses of ibv_wc; names of verbs events; refused",
+	"         commands, events and health of Linux's mlx5; peer memory modules",
 	NULL,
 };
 
