@@ -16,7 +16,10 @@ static rlim_t less(rlim_t a, rlim_t b)
 	return a < b ? a : b;
 }
 
-int prlimit(pid_t pid, __rlimit_resource_t resource, const struct rlimit *to, struct rlimit *was)
+/* Called by a sanitizer's runtime too, before its own memory is there. */
+#define EARLY __attribute__((no_sanitize("address", "undefined")))
+
+EARLY int prlimit(pid_t pid, __rlimit_resource_t resource, const struct rlimit *to, struct rlimit *was)
 {
 	const bool ours = resource == RLIMIT_MEMLOCK && (pid == 0 || pid == getpid());
 	struct rlimit now, some;
@@ -33,7 +36,7 @@ int prlimit(pid_t pid, __rlimit_resource_t resource, const struct rlimit *to, st
 	return 0;
 }
 
-int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
+EARLY int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
 {
 	return prlimit(0, resource, NULL, limit);
 }
@@ -43,12 +46,12 @@ int setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)
 	return prlimit(0, resource, limit, NULL);
 }
 
-int prlimit64(pid_t pid, __rlimit_resource_t resource, const struct rlimit64 *to, struct rlimit64 *was)
+EARLY int prlimit64(pid_t pid, __rlimit_resource_t resource, const struct rlimit64 *to, struct rlimit64 *was)
 {
 	return prlimit(pid, resource, (const struct rlimit *)(const void *)to, (struct rlimit *)(void *)was);
 }
 
-int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)
+EARLY int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)
 {
 	return prlimit64(0, resource, NULL, limit);
 }
