@@ -131,7 +131,7 @@ refused 'too small' nvme-file --threads 100 --capacity 1M --commands 1000
 refused 'is not known' nvme-reed
 refused 'no NVMe profile' nvme-read --profile cx7
 refused 'is not known' nvme-read --bug cta-fence
-refused '--file means nothing' nvme-read --file input
+refused '--file does not apply to nvme-read' nvme-read --file input
 refused 'no devices to choose from' nvme-read --device 0000:01:00.0
 
 # Live: the same driver and model on the wall clock.
