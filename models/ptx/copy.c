@@ -38,7 +38,7 @@ static enum bf_ptx_result wait_for_groups(struct bf_ptx_machine_warp *w, const s
 	bf_agent_sync(w->agent);
 	f = bf_ptx_flight(w, mask);
 	if (!f)
-		return bf_ptx_fault_at(w, mask, BF_PTX_FAULT_STACK, 0, "the host has no memory left");
+		return bf_ptx_fault_memory(w, mask);
 	f->wait = (struct bf_copy_wait){ .warp = w->index,
 					 .lanes = mask,
 					 .keep = all ? 0 : (uint32_t)in[0][__builtin_ctz(mask)],

@@ -132,7 +132,8 @@ const struct bf_ptx_fault *bf_ptx_device_fault(const struct bf_ptx_device *d)
 
 void bf_ptx_device_stop_run(struct bf_ptx_device *d)
 {
-	bf_fail(&d->sim->error, -EFAULT, "%s", d->fault.text);
+	if (d->sim->error.code != -ENOMEM)
+		bf_fail(&d->sim->error, -EFAULT, "%s", d->fault.text);
 	bf_sim_stop(d->sim);
 }
 

@@ -358,11 +358,13 @@ static int make_block(struct bf_ptx_cluster *c, uint32_t rank, struct bf_hopper_
 	return d->opts.ordering == BF_ORDER_SC ? 0 : bf_domain_create(d->sim, BF_SCOPE_CTA, d->domain, &b->domain);
 }
 
-/* Makes it out of blocks that are on their SMs. */
-static int make_cluster(struct bf_ptx_grid *g, struct bf_hopper_cta **ctas)
+/* Makes it out of blocks that are on their SMs. `*out` may be half of one when this fails, or NULL. */
+static int make_cluster(struct bf_ptx_grid *g, struct bf_hopper_cta **ctas, struct bf_ptx_cluster **out)
 {
 	struct bf_ptx_cluster *c = calloc(1, sizeof(*c));
 	int rc = 0;
+
+	*out = c;
 
 	if (!c) {
 		for (uint32_t i = 0; i < g->ctas; i++)
@@ -394,8 +396,8 @@ static bool may_fit(const struct bf_ptx_device *d, const struct bf_ptx_grid *g, 
 	return d->sm[sm].warps + g->warps <= p->warps && d->sm[sm].bytes + block_bytes(g) <= p->shared_bytes;
 }
 
-/* 0, -ENOSPC: not now, or an error. */
-static int place_cluster(struct bf_ptx_grid *g)
+/* 0, -ENOSPC: not now, or an error, with what was made of the cluster. */
+static int place_cluster(struct bf_ptx_grid *g, struct bf_ptx_cluster **out)
 {
 	struct bf_ptx_device *d = g->device;
 	struct bf_hopper_cta *ctas[BF_HOPPER_CLUSTER_MAX];
@@ -417,7 +419,7 @@ static int place_cluster(struct bf_ptx_grid *g)
 		}
 		if (rc)
 			return rc;
-		rc = make_cluster(g, ctas);
+		rc = make_cluster(g, ctas, out);
 		d->next_sm = (launch.sm + g->ctas) % d->nsms;
 		g->started++;
 		return rc;
@@ -437,8 +439,42 @@ static bool may_start(const struct bf_ptx_grid *g)
 	return true;
 }
 
+/* Warps and blocks that were never made have ended; those that were find the device dead, and end. */
+static void abandon(struct bf_ptx_cluster *c)
+{
+	struct bf_ptx_block *block[BF_HOPPER_CLUSTER_MAX];
+	const uint32_t ctas = c->grid->ctas;
+
+	memcpy(block, c->block, sizeof(block));
+	for (uint32_t i = 0; i < ctas; i++) {
+		c->left -= !block[i];
+		c->grid->ended += !block[i];
+	}
+	if (!c->left)
+		free_cluster(c);
+	for (uint32_t i = 0; i < ctas; i++) {
+		for (uint32_t j = 0; block[i] && j < block[i]->nwarps; j++)
+			block[i]->alive -= !block[i]->warp || !block[i]->warp[j] || !block[i]->warp[j]->agent;
+		if (block[i] && !block[i]->alive)
+			block_ended(block[i]);
+	}
+}
+
+/* Without memory nothing goes on that was begun: the device is dead, as after a fault, and who waits for it is told. */
+static void die(struct bf_ptx_device *d, struct bf_ptx_cluster *half)
+{
+	d->fault = (struct bf_ptx_fault){ .kind = BF_PTX_FAULT_STACK, .when_ps = d->sim->now_ps };
+	snprintf(d->fault.text, sizeof(d->fault.text), "%s: %.500s", BF_PTX_NO_MEMORY, d->sim->error.text);
+	bf_sim_stop(d->sim);
+	if (half)
+		abandon(half);
+	bf_ptx_give_up(d);
+}
+
 void bf_ptx_schedule(struct bf_ptx_device *d)
 {
+	struct bf_ptx_cluster *half = NULL;
+
 	if (d->scheduling)
 		return;
 	d->scheduling = true;
@@ -448,9 +484,9 @@ void bf_ptx_schedule(struct bf_ptx_device *d)
 		next = g->next;
 		g->running = g->running || may_start(g);
 		while (!rc && g->running && g->started < g->clusters)
-			rc = place_cluster(g);
+			rc = place_cluster(g, &half);
 		if (rc && rc != -ENOSPC)
-			bf_sim_stop(d->sim); /* for lack of memory; sim->error says so */
+			die(d, half);
 	}
 	d->scheduling = false;
 }

@@ -187,7 +187,9 @@ const struct bf_ptx_fault *bf_ptx_device_fault(const struct bf_ptx_device *d);
 typedef void bf_ptx_refused_fn(void *arg, const struct bf_ptx_func *f, const struct bf_ptx_stmt *s, const char *why);
 int bf_ptx_each_refused(const struct bf_ptx_program *p, bf_ptx_refused_fn *told, void *arg, struct bf_error *err);
 
-/* A fault has been: the simulation's run ends, and sim->error says why (-EFAULT). For `done` functions. */
+/*
+ * A fault has been: the simulation's run ends, and sim->error says why (-EFAULT, or -ENOMEM). For `done` functions.
+ */
 void bf_ptx_device_stop_run(struct bf_ptx_device *d);
 
 /* What has been run so far. */

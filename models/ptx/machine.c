@@ -49,7 +49,7 @@ static bool make_lane(struct bf_ptx_machine_warp *w, uint32_t lane)
 	l->actor = bf_stream_actor(&d->sim->rec, "agent", name);
 	if (l->actor && bf_view_create(d->sim, &view, &l->view) == 0)
 		return true;
-	bf_sim_stop(d->sim); /* for lack of memory; sim->error says so */
+	bf_ptx_fault_memory(w, 1u << lane);
 	return false;
 }
 
@@ -104,7 +104,7 @@ bool bf_ptx_as_nc(struct bf_ptx_machine_warp *w)
 	if (!b->domain || w->device->opts.ordering == BF_ORDER_TSO)
 		return true;
 	if (!b->nc_view && make_nc(b, w->device) != 0) {
-		bf_sim_stop(w->device->sim); /* for lack of memory; sim->error says so */
+		bf_ptx_fault_memory(w, 1);
 		return false;
 	}
 	w->agent->view = b->nc_view;
@@ -321,11 +321,12 @@ static enum bf_ptx_result trap(struct bf_ptx_warp *core, uint32_t mask, enum bf_
 		[BF_PTX_TRAP_STACK] = { BF_PTX_FAULT_STACK, "the stack of a thread is full" },
 		[BF_PTX_TRAP_LOCAL] = { BF_PTX_FAULT_ADDRESS, "an access outside of local memory" },
 		[BF_PTX_TRAP_MASK] = { BF_PTX_FAULT_ILLEGAL, "a lane is not in its own member mask" },
-		[BF_PTX_TRAP_MEMORY] = { BF_PTX_FAULT_STACK, "the host has no memory left" },
 	};
 	struct bf_ptx_machine_warp *w = bf_ptx_machine_of(core);
 
 	bf_ptx_settle(w);
+	if (kind == BF_PTX_TRAP_MEMORY)
+		return bf_ptx_fault_memory(w, mask);
 	return bf_ptx_fault_at(w, mask, of[kind].kind, 0, "%s%s%s", of[kind].text, text ? ": " : "", text ? text : "");
 }
 

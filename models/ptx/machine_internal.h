@@ -411,6 +411,9 @@ enum bf_ptx_result bf_ptx_fault_at(struct bf_ptx_machine_warp *w, uint32_t mask,
 				   uint64_t address, const char *fmt, ...) BF_PRINTF(5, 6);
 /* The Hopper GPU has faulted: the same, in its words. */
 enum bf_ptx_result bf_ptx_fault_hopper(struct bf_ptx_machine_warp *w, uint32_t mask);
+/* For lack of memory: a fault of the GPU, and the end of a run in virtual time (sim->error). */
+#define BF_PTX_NO_MEMORY "the host has no memory left"
+enum bf_ptx_result bf_ptx_fault_memory(struct bf_ptx_machine_warp *w, uint32_t mask);
 int bf_ptx_describe(const struct bf_agent *a, void *arg, char *buf, size_t cap);
 
 /* ---- launch.c ---- */

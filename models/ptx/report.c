@@ -1,4 +1,5 @@
 /* What went wrong, and who waits for what, in words: kernel, line, lanes, address. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +50,16 @@ enum bf_ptx_result bf_ptx_fault_at(struct bf_ptx_machine_warp *w, uint32_t mask,
 		 w->block->ctaid[2], w->core.tid[0][lane], w->core.tid[1][lane], w->core.tid[2][lane]);
 	bf_ptx_give_up(d);
 	return BF_PTX_FAULT;
+}
+
+enum bf_ptx_result bf_ptx_fault_memory(struct bf_ptx_machine_warp *w, uint32_t mask)
+{
+	struct bf_sim *sim = w->device->sim;
+
+	if (sim->error.code != -ENOMEM)
+		bf_fail(&sim->error, -ENOMEM, BF_PTX_NO_MEMORY);
+	bf_sim_stop(sim);
+	return bf_ptx_fault_at(w, mask, BF_PTX_FAULT_STACK, 0, BF_PTX_NO_MEMORY);
 }
 
 enum bf_ptx_result bf_ptx_fault_hopper(struct bf_ptx_machine_warp *w, uint32_t mask)

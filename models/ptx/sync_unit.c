@@ -160,7 +160,7 @@ static struct bf_ptx_flight *store_flight(struct bf_ptx_machine_warp *w, const s
 	struct bf_ptx_flight *f = bf_ptx_flight(w, mask);
 
 	if (!f) {
-		bf_ptx_fault_at(w, mask, BF_PTX_FAULT_STACK, 0, "the host has no memory left");
+		bf_ptx_fault_memory(w, mask);
 		return NULL;
 	}
 	f->instr.op = BF_SYNC_ST_ASYNC;
@@ -260,7 +260,7 @@ enum bf_ptx_result bf_ptx_do_sync_unit(struct bf_ptx_machine_warp *w, const stru
 	bf_agent_sync(w->agent);
 	f = bf_ptx_flight(w, mask);
 	if (!f)
-		return bf_ptx_fault_at(w, mask, BF_PTX_FAULT_STACK, 0, "the host has no memory left");
+		return bf_ptx_fault_memory(w, mask);
 	f->instr.op = (uint8_t)sync;
 	if (!fill(w, op, mask, in, &f->instr))
 		return BF_PTX_FAULT;

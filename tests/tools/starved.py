@@ -2,13 +2,17 @@
 
 usage: starved.py memory|outputs BELFRY FAKE_MEMORY SOURCE_DIR SAMPLES [WORD]
 
-It ends as if nothing were missing, or with exit code 2 and a text: no signal, no verdict without what it would need, no
-file that says less and ends well. Servers (memory only) serve one client first, or say why not. Of what doctor says of
-this machine some comes from libraries that say of a lack of memory what they say where they are missing: it names the
-same parts.
+FAKE_MEMORY is beside the folder of the test programs.
 
-SAMPLES requests of each command fail, once and for good; 0: all of them. 1: a request once or for good, and a full disk
-for commands that make files, no more. WORD: only commands that have it among their words. Works in the current folder.
+It ends as if nothing were missing, or with exit code 2 and a text: no signal, no verdict without what it would need, no
+file that says less and ends well. Servers (memory only) serve one client first, or say why not. Of programs under exec
+and record (memory only) only requests of what Belfry loads into them fail: they may fail as they like, but by no signal.
+Of what doctor says of this machine some comes from libraries that say of a lack of memory what they say where they are
+missing: it names the same parts.
+
+SAMPLES requests of each command fail, once and for good, and the first 300 if SAMPLES is that many; 0: all of them. 1: a
+request once or for good, and a full disk for commands that make files, no more. WORD: only commands that have it among
+their words. Works in the current folder.
 """
 import glob, lzma, os, re, resource, select, signal, socket, struct, subprocess, sys, zlib
 
@@ -109,6 +113,24 @@ QUESTIONS = (struct.pack('<HHIII', 1, 1, 16 + len(VERSION), 0, 0) + VERSION,
              struct.pack('<HHIIIQII', 2, 9, 32, 0, 0, 0, 7, 4))    # a read of configuration space
 BECOMES = 40    # requests of commands that become another program, at most: who counts them is gone
 
+# Programs of the tests: names in their folder.
+GUESTS = [line.split() for line in '''
+exec -- exec_verbs polling events unread handlers blocked copies paths
+exec -- exec_asks routes no-lids interface open-qp
+exec --link ib -- exec_asks lids
+exec --udp 127.0.0.7 -- exec_asks routes
+exec --trace made.bft --lint -- exec_raw
+exec --doorbells poll -- exec_raw
+exec --stats -- exec_steering
+exec --abi write --devices 3 -- exec_verbs polling
+exec -- BELFRY record -o made.jsonl -- exec_verbs polling
+exec --gpu 1 -- exec_gpu
+exec --gpu 1 --trace made.bft --lint -- exec_cuda
+exec --gpu 1 -- exec_names
+exec --gpu 2:h200 --ordering gpu -- exec_words
+'''.split('\n') if line.strip()]
+LOADED = '/libbelfry-:/belfry-gpu/'    # in the paths of what Belfry loads into them
+
 PASTED = b'mlx5_0: NVSHMEM: status=12 opcode=1 len=0 vendor err 129\n'
 # What the wall clock says, numbers of processes, and the command, which is longer where memory to shorten it is missing.
 CLOCK = re.compile(rb'^wall clock.*\n|^belfry run .*\n|^\d+ processors, load.*\n|; load [0-9.]+|, disturbed\b|^disturbed:.*\n|"wall":\{[^}]*\}|, [0-9.]+ m?s of processor|in [0-9.]+ m?s\b|"seconds":[0-9.e-]+', re.M)
@@ -191,22 +213,31 @@ def judge(what, expected, words, result, whole, may_pass=True):
 
 
 def counted():
+    """Of the process that asked for most."""
     try:
         with open('count') as f:
-            return int(f.read())
+            return max(int(line) for line in f)
     except FileNotFoundError:
         return 0
 
 
+def refused(words, requests):
+    """Values of FAKE_MEMORY_FAIL."""
+    step = max(1, -(-requests // samples)) if samples else 1
+    first = zlib.crc32(' '.join(words).encode()) % step    # few samples are not all the first request
+    for n in sorted({*range(1 + first, requests + 1, step), *range(1, min(requests, 300) + 1 if samples >= 300 else 1)}):
+        if samples != 1 or n % 2 == 0:
+            yield '%d' % n
+        if samples != 1 or n % 2:
+            yield '%d+' % n
+
+
 def memory(expected, words, whole, sizes):
     requests = counted() or BECOMES
-    step = max(1, -(-requests // samples)) if samples else 1
     bad = 0
-    first = zlib.crc32(' '.join(words).encode()) % step    # few samples are not all the first request
-    for n in range(1 + first, requests + 1, step):
-        for when in (str(n), '%d+' % n)[n % 2 if samples == 1 else 0:][:1 if samples == 1 else 2]:
-            result = run(words, {'FAKE_MEMORY_FAIL': when, 'LD_PRELOAD': fake})
-            bad += not judge('without request ' + when, expected, words, result, whole)
+    for when in refused(words, requests):
+        result = run(words, {'FAKE_MEMORY_FAIL': when, 'LD_PRELOAD': fake})
+        bad += not judge('without request ' + when, expected, words, result, whole)
     return bad, '%d requests' % requests
 
 
@@ -284,18 +315,55 @@ def servers():
             bad += code != 77
             continue
         requests = counted()
-        step = max(1, -(-requests // samples)) if samples else 1
         libuv = None
-        for n in range(1 + zlib.crc32(' '.join(words).encode()) % step, requests + 1, step):
-            for when in (str(n), '%d+' % n)[n % 2 if samples == 1 else 0:][:1 if samples == 1 else 2]:
-                code, out, err = serve(ready, words, {'FAKE_MEMORY_FAIL': when, 'LD_PRELOAD': fake})
-                if code == -signal.SIGABRT and libuv in (None, n):
-                    libuv = n
-                elif code and (code != 2 or not err):
-                    bad += 1
-                    print('FAILED belfry %s without request %s: exit code %s: %s' %
-                          (' '.join(words), when, code, (out[-200:] + err[-300:]).decode()), flush=True)
+        for when in refused(words, requests):
+            code, out, err = serve(ready, words, {'FAKE_MEMORY_FAIL': when, 'LD_PRELOAD': fake})
+            if code == -signal.SIGABRT and libuv in (None, when.rstrip('+')):
+                libuv = when.rstrip('+')
+            elif code and (code != 2 or not err):
+                bad += 1
+                print('FAILED belfry %s without request %s: exit code %s: %s' %
+                      (' '.join(words), when, code, (out[-200:] + err[-300:]).decode()), flush=True)
         print('belfry %s: %d requests' % (' '.join(words)[:150], requests), flush=True)
+    return bad
+
+
+def readable():
+    for path in made_files():
+        words = ('dump', path) if path.endswith('.bft') else ('replay', '--life=none', path)
+        if subprocess.run([belfry, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+            return False
+    return True
+
+
+def guests():
+    bad = 0
+    tests = os.path.dirname(os.path.dirname(fake))
+    for words in GUESTS:
+        at = words.index('--', words.index('record') if 'record' in words else 0) + 1
+        program = os.path.join(tests, words[at])
+        if (only and only not in words) or not os.path.exists(program):
+            continue
+        full = [belfry if w == 'BELFRY' else program if w == words[at] else w for w in words]
+        environment = {'LD_PRELOAD': fake, 'FAKE_MEMORY_OF': LOADED, 'MLX5_SCATTER_TO_CQE': '0'}
+        if os.path.exists('count'):
+            os.unlink('count')
+        code, whole, err = run(full, dict(environment, FAKE_MEMORY_COUNT='count'))
+        whole = re.sub(rb'\d+', b'', whole)    # of changes that threads saw
+        if code:
+            print('belfry %s: not available here, exit code %s' % (' '.join(words), code))
+            bad += code != 77
+            continue
+        requests = counted()
+        for when in refused(words, requests):
+            code, out, err = run(full, dict(environment, FAKE_MEMORY_FAIL=when))
+            # Who ends well has done all; a trace or a capture that is there can be read.
+            if code == 'hangs' or not 0 <= code < 128 or (code == 0 and (re.sub(rb'\d+', b'', out) != whole or not readable())) or \
+                    (code and not out + err):
+                bad += 1
+                print('FAILED belfry %s without request %s: exit code %s: %s' %
+                      (' '.join(words), when, code, (out[-200:] + err[-300:]).decode()), flush=True)
+        print('belfry %s: %d requests' % (' '.join(words), requests), flush=True)
     return bad
 
 
@@ -320,7 +388,7 @@ def prepare():
 
 
 prepare()
-failed = servers() if how == 'memory' else 0
+failed = servers() + guests() if how == 'memory' else 0
 for expected, words in COMMANDS:
     if (only and only not in words) or (how == 'outputs' and samples == 1 and not any('made.' in w for w in words)):
         continue
